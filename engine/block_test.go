@@ -19,7 +19,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// namedAgent is an agent with another name.
+// namedAgent is an agent that a test names.
 type namedAgent struct {
 	agent
 	name string
@@ -74,7 +74,7 @@ func fromParallel(text string) plan.Inputs {
 	return plan.Inputs{"from_parallel": json.RawMessage(text)}
 }
 
-// debatePlan returns a pipeline in which two providers rate each other's drafts.
+// debatePlan returns the plan of a pipeline in which two providers write drafts and rate them.
 func debatePlan() *plan.Plan {
 	review := blockStage("review", 1)
 	review.Inputs = plan.Inputs{"from": json.RawMessage(`"draft"`)}
@@ -107,8 +107,8 @@ func readJSON(t *testing.T, dir, name string) map[string]any {
 	return v
 }
 
-// U105, D17, D40: one provider fails, the other completes, and no manifest is written. A resume continues only the
-// failed provider, from its failure, and keeps its progress file.
+// U105, D17, D40: one provider fails, the second completes, and no manifest is written. A resume continues only the
+// failed provider, at its failed stage, and keeps the provider's progress file.
 func TestOneProviderFails(t *testing.T) {
 	var made callLog
 	broken := true
@@ -153,7 +153,7 @@ func TestOneProviderFails(t *testing.T) {
 	}
 }
 
-// U051: the text of a resume reaches every provider of a block, in any order of completion.
+// U051: the text of a resume reaches every provider of the block that is resumed, but no later node.
 func TestResumeContextInABlock(t *testing.T) {
 	const word = "mind the gap"
 	var mu sync.Mutex

@@ -19,7 +19,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
 }
 
 // Resume continues a session that is paused, failed or crashed, with its original plan. The error wraps
-// [ErrNothingToResume] or [ErrTerminal] if it cannot continue.
+// [ErrNothingToResume] or [ErrTerminal] if the session cannot continue.
 func (e *Engine) Resume(ctx context.Context, o ResumeOptions) (*Result, error) {
 	return e.sessions.Resume(ctx, o, e.snapshot())
 }
@@ -30,40 +30,40 @@ func (e *Engine) Stop(session string, kind state.PauseKind, reason string) {
 	e.sessions.Stop(session, kind, reason)
 }
 
-// Preflight checks whether [Engine.Run] would begin with these options, and fails as it would: faults of
-// files, missing or misconfigured providers, a running or existing session. It writes nothing. Run checks
-// again.
+// Preflight checks whether [Engine.Run] would begin with these options, and fails as Run would. Reasons are faults
+// of files, missing or misconfigured providers, and a running or existing session. Preflight writes nothing. Run
+// checks again.
 func (e *Engine) Preflight(ctx context.Context, o RunOptions) (*PreflightResult, error) {
 	return e.sessions.Preflight(ctx, o)
 }
 
-// PreflightResume checks whether [Engine.Resume] would continue with these options, and fails as it would. It
+// PreflightResume checks whether [Engine.Resume] would continue with these options, and fails as Resume would. It
 // writes nothing.
 func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*PreflightResult, error) {
 	return e.sessions.PreflightResume(ctx, o)
 }
 
-// Repair recovers a session's state from its readable files and begins a new journal with it; the old journal is kept
-// in the same directory. It runs nothing. An undamaged session is changed only if At is set.
+// Repair recovers a session's state from its readable files and begins a new journal with that state. It keeps the old
+// journal in the same directory, and runs nothing. An undamaged session is changed only if At is set.
 //
-// The error wraps [ErrLocked] while a kernel holds the session, and [ErrNoSession] if there is none. It is of
-// kind state_corrupt if neither the files nor At give a place to continue.
+// The error wraps [ErrLocked] while a kernel holds the session, and [ErrNoSession] if the session does not exist. It
+// is of kind state_corrupt if neither the files nor At give a place to continue.
 func (e *Engine) Repair(ctx context.Context, o RepairOptions) (*Repair, error) {
 	return e.sessions.Repair(ctx, o)
 }
 
 // RemoveSession removes all files of a session for good. The error wraps [ErrLocked] if a kernel holds the
-// session, and [ErrNoSession] if there is none. Processes left by a dead kernel are ended first, and external
+// session, and [ErrNoSession] if it does not exist. Processes left by a dead kernel are ended first, and external
 // resources of the session's strategies are released where possible.
 //
-// The project's list of completed loops (.claude/loop-completions.json) keeps its entry of the session.
+// The project's list of completed loops (.claude/loop-completions.json) keeps the session's entry.
 func (e *Engine) RemoveSession(ctx context.Context, name string) error {
 	return e.sessions.RemoveSession(ctx, name)
 }
 
 // Answer answers a question of a session. A kernel that holds the session applies the answer; otherwise this process
-// journals it for [Engine.Resume]. A rejection without a text ends the session; for a tool call it only denies the
-// call.
+// journals it for [Engine.Resume]. A rejection without a text ends the session; the rejection of a tool call only
+// denies the call.
 //
 // The error wraps [ErrNoQuestion] if no such question is open, and [ErrTerminal] if the session has ended.
 // It wraps [ErrOptions] if the question does not accept the answer.
@@ -84,8 +84,8 @@ func (e *Engine) PauseSession(ctx context.Context, session, reason, by string) e
 }
 
 // AbortSession ends a session for good. A kernel that holds it cancels the current iteration; otherwise this process
-// journals the end. The error wraps [ErrTerminal] if the session has ended, and [ErrNothingToResume] if it never
-// began.
+// journals the end. The error wraps [ErrTerminal] if the session has ended, and [ErrNothingToResume] if the session
+// never began.
 func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) error {
 	return e.messages.AbortSession(ctx, session, reason, by)
 }
@@ -104,12 +104,12 @@ func (e *Engine) Compile(ctx context.Context, o RunOptions) (*plan.Plan, error) 
 // Subscribe returns a subscription to all updates of this engine's sessions from now on. The engine never waits for
 // the reader: at most buffer updates (at least 1) are queued, further ones are dropped.
 //
-// A gap is reported at once, by an update that holds only Missed. A reader waiting for a dropped event can
-// then ask [Engine.Status] or read the journal with [Engine.Tail]. The caller or the engine closes the
+// A gap is reported at once, by an update that holds only Session and Missed. A reader waiting for a dropped
+// event can then ask [Engine.Status] or read the journal with [Engine.Tail]. The caller or the engine closes the
 // subscription.
 func (e *Engine) Subscribe(buffer int) *Subscription { return e.SubscribeSession("", buffer) }
 
-// SubscribeSession is [Engine.Subscribe] for one session, which need not exist yet; "" is all sessions.
+// SubscribeSession is [Engine.Subscribe] for one session, which need not exist yet; "" means all sessions.
 func (e *Engine) SubscribeSession(session string, buffer int) *Subscription {
 	return e.subscribers.add(session, max(buffer, 1))
 }

@@ -5,9 +5,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// Confine runs the program of [WithSandboxHelper] with the arguments that the engine appends. It confines this
-// process and replaces it by the plugin. It returns, with an exit code, only on failure.
+// Confine confines this process and replaces it by a plugin. args are the arguments that the engine appends to the
+// command of [WithSandboxHelper]. Confine returns an exit code on failure and after a probe; the caller must exit.
 func Confine(args []string) int { return sandbox.Main(args) }
 
-// ParseSize parses a number of bytes, or a size such as 512M or 2G, for [plan.Sandbox].
+// ParseSize parses a number of bytes or a size such as 512M, in powers of 1024, for [plan.Sandbox]. Minimum: 16M.
 func ParseSize(text string) (int64, error) { return sandboxpolicy.ParseSize(text) }

@@ -35,14 +35,14 @@ func pausedSession(t *testing.T) (e *engine.Engine, dir string) {
 	return newEngine(t, root, agent{}), result.Dir
 }
 
-// rewriteFile changes a file.
+// rewriteFile replaces the content of a file by the result of change.
 func rewriteFile(t *testing.T, file string, change func([]byte) []byte) {
 	t.Helper()
 	text := testkit.Must(os.ReadFile(file))
 	testkit.OK(t, os.WriteFile(file, change(text), 0o644))
 }
 
-// splitLines returns a journal's lines, without the final newline.
+// splitLines returns a journal's lines, without newlines.
 func splitLines(journal []byte) [][]byte {
 	return bytes.Split(bytes.TrimRight(journal, "\n"), []byte("\n"))
 }
@@ -91,7 +91,7 @@ func TestDamagedSession(t *testing.T) {
 	}
 }
 
-// U042, U047: a session whose kernel died cannot be paused or started again by mistake, but resumed.
+// U042, U047: a session whose kernel died can be resumed, but not paused, and not started again without Force.
 func TestCrashedSession(t *testing.T) {
 	e, dir := pausedSession(t)
 	rewriteFile(t, filepath.Join(dir, "events.jsonl"), func(text []byte) []byte {
@@ -111,7 +111,7 @@ func TestCrashedSession(t *testing.T) {
 	testkit.OK(t, completed(e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})))
 }
 
-// A message journaled before a crash but not removed is not applied again; an invalid inbox file is ignored.
+// A message that was journaled, but not removed from the inbox, is not applied again; an invalid inbox file is ignored.
 func TestMessageIsAppliedOnce(t *testing.T) {
 	root := project(t, twoStages)
 	slow, working, let := blockingAgent()
@@ -172,7 +172,7 @@ func TestDamageOfAnEarlierRun(t *testing.T) {
 	testkit.OK(t, completed(e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})))
 }
 
-// U047: the states of a second run equal those of its replay, which keeps the handled messages of the first.
+// U047: a replay of the journal gives the last state of the second run, with the handled messages of the first run.
 func TestReplayOfASecondRun(t *testing.T) {
 	e := newEngine(t, project(t, twoStages), agent{work: func(context.Context, sdk.ExecuteRequest) error { return nil }})
 	var live state.State

@@ -7,5 +7,5 @@
 //	result, err := e.Run(ctx, engine.RunOptions{Pipeline: "refine", Session: "my-session"})
 //
 // An engine has no global state; several may run in one process. Start with [NewEngine] and [Engine.Run];
-// docs/architecture.md describes the packages below.
+// docs/architecture.md describes the packages in its subdirectories.
 package engine

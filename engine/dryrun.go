@@ -48,7 +48,7 @@ type DryRun struct {
 	Path DryRunPath `json:"way"`
 	// Unreached maps paths of unreachable nodes to the reason: the run starts after the node or ends before it.
 	Unreached map[string]string `json:"left_out,omitempty"`
-	// Warnings holds the compiler's warnings.
+	// Warnings holds the warnings about the settings and those of the compiler.
 	Warnings Diagnostics `json:"warnings"`
 }
 

@@ -25,7 +25,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// lateProvider is an agent with another name.
+// lateProvider is an agent with the name late.
 type lateProvider struct{ agent }
 
 func (lateProvider) Describe() sdk.Component { return sdk.Component{Name: "late"} }
@@ -244,7 +244,7 @@ nodes:
 	testkit.Equal(t, r.Stages, status.Stages)
 }
 
-// U278, SDK tests: cancelling ctx pauses the session, resumable, and leaves no goroutine.
+// U278, SDK tests: cancelling ctx pauses the session, which can be resumed, and leaves no goroutine.
 func TestCancelLeavesNothing(t *testing.T) {
 	running := goleak.IgnoreCurrent()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -41,8 +41,8 @@ func NewEngine(opts ...Option) (*Engine, error) {
 	return e, nil
 }
 
-// RegisterProvider adds an in-process provider, as [WithProvider] does, for runs that begin later. Its name
-// comes from Describe; a name in use is an error.
+// RegisterProvider adds an in-process provider, as [WithProvider] does, for runs that begin later. The provider's
+// name comes from Describe; a name in use is an error.
 //
 // All sessions share the provider. Init is called once before its first use, Shutdown by [Engine.Close]. A
 // serial provider has one call at a time across sessions. The provider must end the processes that it starts;
@@ -51,15 +51,15 @@ func (e *Engine) RegisterProvider(p sdk.Provider) error {
 	return e.env.Host.RegisterProvider(p)
 }
 
-// Close closes the plugin host and all subscriptions. Running sessions continue until their Run or Resume
-// returns; end those first.
+// Close closes the plugin host and all subscriptions. It does not end running sessions: wait first until their Run
+// or Resume has returned.
 func (e *Engine) Close(ctx context.Context) error {
 	e.subscribers.closeAll()
 	return e.env.Close(ctx)
 }
 
 // PluginHost returns the host of the engine's plugins, which also keeps their locks and the trusted directories. Changes
-// affect engines created later. [Engine.Close] closes it.
+// affect engines created later. [Engine.Close] closes the host.
 func (e *Engine) PluginHost() *pluginhost.Host { return e.env.Host }
 
 // Authoring returns the project's pipelines, stages and settings, for checking and listing them.

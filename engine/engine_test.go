@@ -19,7 +19,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// agent is an in-process provider that calls work; the zero value writes a result.
+// agent is an in-process provider that calls work, if it is set, and then writes a result.
 type agent struct {
 	work func(ctx context.Context, req sdk.ExecuteRequest) error
 }
@@ -178,7 +178,7 @@ func blockingAgent() (a agent, working chan string, let chan struct{}) {
 	}}, working, let
 }
 
-// U050, U052, U102: the program stops a session, and another process pauses or aborts it through its inbox.
+// U050, U052, U102: an engine stops its session, and another engine pauses or aborts that session through its inbox.
 func TestControl(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -216,7 +216,7 @@ func TestControl(t *testing.T) {
 			if result.Status != tt.status || result.PauseKind != tt.kind || result.Reason != tt.reason {
 				t.Errorf("result %+v", result)
 			}
-			if got := types(t, other, "demo"); !slices.Contains(got[len(got)-4:], tt.before) { // late_delivery may come, too
+			if got := types(t, other, "demo"); !slices.Contains(got[len(got)-4:], tt.before) { // late_delivery may follow
 				t.Errorf("events %v", got)
 			}
 			wantEmptyInbox(t, root)

@@ -44,8 +44,8 @@ func RestartStage(text string) HookResult {
 	return HookResult{Action: ActionRestartStage, Context: text}
 }
 
-// ModifyContext adds a text to the prompts of the stage or iteration that starts, or of the next one at an
-// end.
+// ModifyContext adds a text to prompts. At a start, they are the prompts of the stage or iteration that starts; at an
+// end, the next prompts.
 func ModifyContext(text string) HookResult {
 	return HookResult{Action: ActionModifyContext, Context: text}
 }
@@ -57,7 +57,7 @@ type HookContext struct {
 	Session string
 	// Stage is the node's id, "" at session points.
 	Stage string
-	// Iteration counts from 1. At stage_end it is the last iteration, at other points outside iterations 0.
+	// Iteration counts from 1. At stage_end it is the last iteration; at other points outside iterations it is 0.
 	Iteration int
 	// Provider is the stage's provider; in a parallel block, the provider that calls the hook.
 	Provider string
@@ -84,7 +84,7 @@ type IterationResult = result.Result
 
 // Hooks registers the program's hooks; [Engine] embeds it. It is safe for concurrent use.
 type Hooks struct {
-	mu    sync.Mutex // guards:
+	mu    sync.Mutex // guards hooks
 	hooks session.Hooks
 }
 
@@ -96,9 +96,9 @@ func (h *Hooks) add(point plan.HookPoint, call func(*HookContext) HookResult) {
 	}})
 }
 
-// OnSessionStart registers a hook that is called before the first stage of a session. Hooks run after the
-// pipeline's own, in the order of registration, and the run waits for each. If a hook panics, the panic is
-// logged and [WithHookErrors] decides how the run continues. A hook applies to sessions started or resumed
+// OnSessionStart registers a hook that is called before the first stage of a session. Registered hooks run after
+// the pipeline's own hooks, in the order of registration, and the run waits for each. If a hook panics, the panic
+// is logged and [WithHookErrors] decides how the run continues. A hook applies to sessions started or resumed
 // after its registration.
 func (h *Hooks) OnSessionStart(hook func(*HookContext) HookResult) {
 	h.add(plan.PointSessionStart, hook)
@@ -172,7 +172,7 @@ func newHookContext(ctx context.Context, m hook.CallbackRequest) *HookContext {
 	}
 	if len(m.Request.Result) > 0 {
 		var r IterationResult
-		if json.Unmarshal(m.Request.Result, &r) == nil { // the attempt has normalized it
+		if json.Unmarshal(m.Request.Result, &r) == nil { // the attempt has normalized the result
 			h.Result = &r
 		}
 	}

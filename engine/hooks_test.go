@@ -69,7 +69,7 @@ func TestCallbacksAreCalledInOrder(t *testing.T) {
 	testkit.Equal(t, want, calls)
 }
 
-// U241: a hook restarts a stage at iteration 1, at its end or between iterations, with the text in its prompts.
+// U241: a hook at a stage's end or between its iterations restarts the stage at iteration 1, with a text in prompts.
 func TestCallbackRestartsStage(t *testing.T) {
 	for iterations, want := range map[int][]string{
 		2: {"write", "write", "write again", "write again", "edit"},
@@ -103,7 +103,7 @@ func TestCallbackAborts(t *testing.T) {
 	enginetest.AssertIterationCount(t, s, 1)
 }
 
-// U242: a panicking hook is journaled and the run continues, or follows the option.
+// U242: the panic of a hook is journaled, and the run continues or does as WithHookErrors says.
 func TestPanickingCallback(t *testing.T) {
 	for _, tt := range []struct {
 		option engine.Option

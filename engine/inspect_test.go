@@ -19,7 +19,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Inspect returns four queries' results and passes on every event; of a session that never began, only the status.
+// Inspect returns the results of four queries and reports every event; for a session that never began, only the status.
 func TestInspect(t *testing.T) {
 	dir := project(t, `name: two
 defaults: {provider: agent}
@@ -62,7 +62,7 @@ nodes:
 	}
 }
 
-// For a loop of the Bash engine the plan is known after the journal was read: then all events come again with it.
+// The plan of a Bash engine's loop is known only after the journal was read: then all events are reported again.
 func TestInspectBashSession(t *testing.T) {
 	dir := project(t, "name: two\nnodes: [{id: a, prompt: a}]\n")
 	e := newEngine(t, dir, agent{})
@@ -96,7 +96,7 @@ nodes:
     transitions: {success: done, fail: {to: draft, limit: 2}}
 `
 
-// U054, C3: all versions of artifacts are listed in plan order and validated; reading changes nothing.
+// U054, C3: all versions of artifacts are listed in plan order and validated; a changed file is reported and not read.
 func TestArtifacts(t *testing.T) {
 	visits := map[string]int{}
 	a := agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {

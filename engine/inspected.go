@@ -22,7 +22,7 @@ type (
 	Inspection = inspect.Inspection
 	// History lists the node visits of a session's latest run.
 	History = inspect.History
-	// Metrics holds the metrics of a session's latest run: metrics.json, brought up to date.
+	// Metrics holds the metrics of a session's latest run, as metrics.json does, but always up to date.
 	Metrics = inspect.Metrics
 	// Visit is one visit of a node.
 	Visit = timeline.Visit

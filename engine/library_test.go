@@ -18,7 +18,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// testLibrary is a library of stages whose texts contain a version.
+// testLibrary returns a library of stages whose texts contain a version.
 func testLibrary(version string) fstest.MapFS {
 	return fstest.MapFS{
 		"stages/tick/stage.yaml":        {Data: []byte("name: tick\nprovider: agent\nprompt: ask\ndelay: 0\n")},
@@ -42,7 +42,7 @@ func promptAgent(prompts *[]string, broken *bool) agent {
 	}}
 }
 
-// copiedFiles returns the files below library/ of a session, by slash-separated name.
+// copiedFiles returns the slash-separated names of the files below a session's library/.
 func copiedFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	var names []string
@@ -93,7 +93,7 @@ func TestLibraryRuns(t *testing.T) {
 	}
 }
 
-// U303: a shipped pipeline runs by name and embedded; the project's own of the same name takes precedence.
+// U303: a shipped pipeline runs by name and embedded; the project's own pipeline of the same name takes precedence.
 func TestLibraryPipeline(t *testing.T) {
 	root := project(t, "{name: two, nodes: [{id: a, pipeline: loop}]}")
 	library := testLibrary("v1")
@@ -125,8 +125,8 @@ func TestLibraryPipeline(t *testing.T) {
 	}
 }
 
-// A session resumed by another version of the program keeps its copies; a restarted one uses the
-// current library.
+// A session that another version of the program resumes keeps its copies of shipped stages. A restarted session uses
+// the current library.
 func TestLibraryAfterAnUpgrade(t *testing.T) {
 	for name, later := range map[string]fs.FS{"another version": testLibrary("v2"), "nothing is shipped": nil} {
 		t.Run(name, func(t *testing.T) {

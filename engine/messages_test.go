@@ -24,7 +24,7 @@ func wantEmptyInbox(t *testing.T, root string) {
 	testkit.Equal(t, nil, testkit.Must(filepath.Glob(filepath.Join(root, ".claude/pipeline-runs/demo/inbox/*.json"))))
 }
 
-// U253: of two concurrent approvals the second is refused and names the first; its message is removed.
+// U253: of two concurrent approvals the second is refused with the first approver's name; both messages are removed.
 func TestConcurrentApprovals(t *testing.T) {
 	root := project(t, confirmOnce)
 	others := newEngine(t, root, agent{})

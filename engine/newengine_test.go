@@ -66,7 +66,7 @@ func TestLogger(t *testing.T) {
 	var out bytes.Buffer
 	log := hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Trace, JSONFormat: true})
 	root := project(t, `{name: two, defaults: {provider: agent}, nodes: [{id: a, prompt: a-secret-prompt}]}`)
-	lock := filepath.Join(root, ".claude/locks/demo.lock") // of a dead kernel, which is logged
+	lock := filepath.Join(root, ".claude/locks/demo.lock") // of a dead kernel; its removal is logged
 	testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(lock), 0o755), os.WriteFile(lock, []byte(`{"session":"demo","pid":999999999}`), 0o600)))
 	e := newEngine(t, root, agent{}, engine.WithLogger(log))
 	testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}))

@@ -52,7 +52,7 @@ func (bellAction) Run(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer, e
 // confirmOnce is a pipeline that asks one question.
 const confirmOnce = `{name: two, defaults: {provider: agent}, hooks: {stage_end: [{action: confirm, message: "Good?"}]}, nodes: [{id: a, prompt: go}]}`
 
-// withNotify returns a user's configuration with notify settings.
+// withNotify returns an option for a user's configuration with notify settings.
 func withNotify(t *testing.T, notify string) engine.Option {
 	t.Helper()
 	dir := t.TempDir()
@@ -108,8 +108,8 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// Effects can be disabled: no notifications are sent, the named hooks count as continue, and checks still
-// run.
+// Effects can be disabled: no notifications are sent, the named hooks count as answered with continue, and checks
+// still run.
 func TestWithoutEffects(t *testing.T) {
 	root := project(t, `{name: two, defaults: {provider: agent}, hooks: {stage_end: [{action: check, checks: []}, {action: bell, file: bell.log}]}, nodes: [{id: a, prompt: go}]}`)
 	tests := map[string]struct {

@@ -41,7 +41,7 @@ func WithPluginLogger(log hclog.Logger) Option {
 
 // WithReattach uses running plugin processes, for example in a debugger. Text is the output of `agent-plugin-x debug`
 // after AGENT_PIPELINES_REATTACH=. These processes are not verified, confined or ended. They take precedence over
-// plugins of the same name. Only the user may set it. Default: none.
+// plugins of the same name. Accept the text only from the user. Default: none.
 func WithReattach(text string) Option { return func(c *environment.Config) { c.Reattach = text } }
 
 // WithPluginDirs sets directories that are searched for plugins before all others. Default: none.
@@ -80,32 +80,32 @@ func WithProvider(p sdk.Provider) Option {
 	return func(c *environment.Config) { c.Providers = append(c.Providers, p) }
 }
 
-// WithTermination registers an in-process termination strategy. Pipelines select it by termination.type and
-// the name in its Describe. It takes precedence over plugins' strategies; the rules of
-// [Engine.RegisterProvider] apply.
+// WithTermination registers an in-process termination strategy. Pipelines select it in termination.type by the name
+// that Describe returns. It takes precedence over plugins' strategies; the rules of [Engine.RegisterProvider]
+// apply.
 func WithTermination(t sdk.Termination) Option {
 	return func(c *environment.Config) { c.Strategies = append(c.Strategies, t) }
 }
 
-// WithHookAction registers an in-process hook action. Hooks select it by action and the name in its Describe;
-// checks of nodes use the name check. It takes precedence over plugins' actions; the rules of
+// WithHookAction registers an in-process hook action. Hooks select it in action by the name that Describe returns;
+// checks of nodes use the action check. It takes precedence over plugins' actions; the rules of
 // [Engine.RegisterProvider] apply.
 func WithHookAction(a sdk.HookAction) Option {
 	return func(c *environment.Config) { c.Actions = append(c.Actions, a) }
 }
 
-// WithDefaultProvider sets the provider of stages that name none. Default: none; such a stage is a fault.
+// WithDefaultProvider sets the provider of stages that name no provider. Default: none; such a stage is a fault.
 func WithDefaultProvider(name string) Option {
 	return func(c *environment.Config) { c.DefaultProvider = name }
 }
 
 // WithHookErrors sets how a run continues after a callback of this program, such as OnStageEnd's, has
-// panicked. Default: continue; the panic is logged and journaled. The pipeline's own hooks have on_error.
+// panicked. Default: continue; the panic is logged and journaled. For the pipeline's own hooks, on_error decides.
 func WithHookErrors(f plan.Fallback) Option { return func(c *environment.Config) { c.HookErrors = f } }
 
-// WithSandboxHelper sets the command line of a program that confines itself and then becomes a plugin. It is
-// this program or agent-pipelines, with an argument that makes its main call [Confine] first. Without it no
-// plugin is confined, and pipelines that require a sandbox are refused. Default: none.
+// WithSandboxHelper sets the command line of a program that confines itself and then becomes a plugin. Use this
+// program or agent-pipelines, with an argument that makes the function main call [Confine] first. Without a helper
+// no plugin is confined, and pipelines that require a sandbox are refused. Default: none.
 func WithSandboxHelper(command ...string) Option {
 	return func(c *environment.Config) { c.SandboxHelper = command }
 }
@@ -138,7 +138,7 @@ func WithoutDelays() Option { return func(c *environment.Config) { c.SkipDelays 
 type Bundled = pluginhost.Bundled
 
 // WithBundled adds plugins that the running program serves itself: the engine starts the program again with
-// the plugin's Args and uses that process as any plugin. Plugins of the same name in a plugin directory take
+// the plugin's Args and uses that process like any plugin. Plugins of the same name in a plugin directory take
 // precedence. Default: none.
 //
 // The program must check its arguments first, and serve the plugin that they select:
@@ -153,7 +153,7 @@ type Bundled = pluginhost.Bundled
 //		}))
 //		...
 //
-// In a program that does not check them, NewEngine fails in the new process instead of starting yet another one.
+// In a program that does not check its arguments, NewEngine fails in the new process instead of starting another one.
 func WithBundled(plugins ...Bundled) Option {
 	return func(c *environment.Config) { c.Bundled = append(c.Bundled, plugins...) }
 }

@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// probe is a real plugin in its own process: a crashing provider, strategies and an action.
+// probe returns a plugin with a crashing provider, strategies and an action; it runs in its own process.
 func probe() sdk.Plugin {
 	return sdk.Plugin{Name: "probe", Version: "1.0.0", Providers: []sdk.Provider{crashingProvider{}}, Terminations: []sdk.Termination{askingStrategy{}, endlessStrategy{}}, HookActions: []sdk.HookAction{bellAction{}}}
 }
@@ -120,8 +120,8 @@ func probeEngine(t *testing.T, root string, p sdk.Provider, more ...engine.Optio
 
 const strategyPipeline = `{name: two, defaults: {provider: agent}, nodes: [{id: a, prompt: go, termination: {type: curious, max: 3}}]}`
 
-// U265, U274: a strategy's question reaches its provider with the user's configuration, under any of its
-// names.
+// U265, U274: a strategy's question reaches its provider with the user's configuration, whether the question uses the
+// provider's name or an alias.
 func TestQuestionHasTheUsersConfig(t *testing.T) {
 	var seen []string
 	e := probeEngine(t, project(t, strategyPipeline), answeringAgent{configRecorder{seen: &seen}}, engine.WithProviderConfig("helper", []byte(`{"turns":3}`)))
@@ -140,7 +140,7 @@ func TestQuestionHasTheUsersConfig(t *testing.T) {
 	testkit.Equal(t, []string{"ask ", "stop it is enough"}, reasons)
 }
 
-// The resources of a dead kernel's session are released when its lock is removed, which any run does.
+// The resources of a dead kernel's session are released when the session's lock is removed, which any run does.
 func TestDeadSessionIsReleased(t *testing.T) {
 	root := project(t, strategyPipeline)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -166,7 +166,7 @@ func TestDeadSessionIsReleased(t *testing.T) {
 }
 
 // Starts and crashes of plugin processes are journaled, with names but no values of variables, and
-// the attempt is repeated in a new process. env limits the provider's variables.
+// the attempt is repeated in a new process. policy.env limits the provider's variables.
 func TestPluginCrashIsJournaled(t *testing.T) {
 	for _, tt := range []struct{ name, env, want string }{
 		{"a list", "[SEEN]", "sees yes"}, {"a word", "minimal", "sees"}, {"all", "inherit", "sees yesno"},

@@ -17,7 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// checkAction is an action for checks that can refuse its configuration.
+// checkAction is the action of checks. It refuses its configuration if refuses is set.
 type checkAction struct{ refuses bool }
 
 func (checkAction) Describe() sdk.Component { return sdk.Component{Name: "check"} }

@@ -35,15 +35,15 @@ type savedSession struct {
 	journal [][]byte // lines
 }
 
-// stopSessionAt runs a session and stops it at an iteration. It saves the files before the stop with die, else after
-// it.
+// stopSessionAt runs a session and stops it at an iteration. With die it saves the files before the stop, else after
+// the stop.
 func stopSessionAt(t *testing.T, node string, iteration int, die bool) *savedSession {
 	t.Helper()
 	return stopRunAt(t, 1, node, iteration, die)
 }
 
-// stopRunAt stops a session as stopSessionAt does, in the run with the number. With a number above 1 the session has
-// one more run.
+// stopRunAt stops a session as stopSessionAt does, in the run with the number run. If run is above 1, the session has
+// run+1 runs.
 func stopRunAt(t *testing.T, run int, node string, iteration int, die bool) *savedSession {
 	t.Helper()
 	w := &savedSession{root: project(t, damageable), files: map[string][]byte{}}
@@ -90,7 +90,7 @@ func (w *savedSession) save(t *testing.T) {
 	w.journal = splitLines(w.files["events.jsonl"])
 }
 
-// restore writes the saved files with another journal; state reports whether to write state.json.
+// restore writes plan.json, a journal and, if state is set, state.json. It removes journals that a repair has replaced.
 func (w *savedSession) restore(journal []byte, state bool) error {
 	err := os.WriteFile(filepath.Join(w.dir(), "state.json"), w.files["state.json"], 0o644)
 	if !state {
@@ -205,8 +205,8 @@ func position(r *engine.Repair) []string {
 	return []string{fmt.Sprint(r.Run), r.Node, fmt.Sprint(r.Iteration)}
 }
 
-// U048, U067: if nearly a whole run is missing from a journal, the remaining events are not mistaken for the run
-// before.
+// U048, U067: if nearly a whole run is missing from a journal, its remaining events are not mistaken for events of the
+// run before.
 func TestLostRunIsNotMistaken(t *testing.T) {
 	w := stopRunAt(t, 2, "b", 1, true)
 	at := func(node string, kind event.Type, run int) int {
@@ -228,7 +228,7 @@ func TestLostRunIsNotMistaken(t *testing.T) {
 	}
 }
 
-// tailLost reports whether a damaged journal lacks the last event, which its other lines do not show.
+// tailLost reports whether a damaged journal lacks the last event. The remaining lines do not show this loss.
 func tailLost(journal [][]byte, damaged []byte) bool {
 	var last int64
 	for _, line := range splitLines(damaged) {
@@ -239,7 +239,7 @@ func tailLost(journal [][]byte, damaged []byte) bool {
 	return last < int64(len(journal))
 }
 
-// U048: a damaged session completes after a resume, or after a repair with a hint.
+// U048: a damaged session completes with a resume. If the resume is refused, its hint names the repair that helps.
 func TestDamagedSessionContinues(t *testing.T) {
 	w := stopSessionAt(t, "c", 2, false)
 	finished := w.completedIterations(t)
@@ -301,7 +301,7 @@ func TestDamagedSessionContinues(t *testing.T) {
 	}
 }
 
-// After a change of any byte in the journal or in state.json, a resume succeeds or fails with a hint.
+// After a change of any byte in the journal or in state.json, a resume can begin or fails with a hint.
 func TestFlippedByte(t *testing.T) {
 	w := stopSessionAt(t, "b", 2, true)
 	e := newEngine(t, w.root, agent{})

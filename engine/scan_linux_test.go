@@ -91,7 +91,7 @@ func watchListings(t *testing.T, root string) *listingWatch {
 }
 
 // drain returns the directories listed since the last call, each once. It ignores the inbox, which is polled
-// by time.
+// at intervals.
 func (l *listingWatch) drain(t *testing.T) []string {
 	t.Helper()
 	var names []string

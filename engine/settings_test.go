@@ -53,8 +53,8 @@ func runTwo(t *testing.T, e *engine.Engine) *engine.Result {
 }
 
 // U265: the user's config reaches Validate, before work, and Execute; the user's model is the default. A
-// program's option overrides the file; an entry without a provider is a warning. The session contains no
-// config.
+// program's option overrides the file; an entry for an unknown provider is a warning. No file of the session
+// contains the config.
 func TestProviderConfig(t *testing.T) {
 	file := "providers:\n  helper: {model: m9, config: {key: of-the-file}}\n  helpr: {model: x}\n"
 	for _, tt := range []struct {
@@ -219,7 +219,7 @@ func TestBrokenProjectSettings(t *testing.T) {
 	}
 }
 
-// Two names of one provider in the project's file are a fault that only assignment finds; lint reports it.
+// Lint also reports that the project's file has entries for two names of one provider, and an unknown provider.
 func TestLintOfProjectSettings(t *testing.T) {
 	e := layeredEngine(t, &[]string{}, "defaults: {provider: agnt}\nproviders: {agent: {model: a}, helper: {model: b}}\n", "")
 	targets, err := e.Authoring().Lint(t.Context(), authoring.LintOptions{})

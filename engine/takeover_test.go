@@ -17,7 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// A takeover needs force. The previous kernel's agent ends before the new one's starts, because both
+// A takeover needs force. The previous kernel's agent ends before the new kernel's agent starts, because both
 // would write to the same files; the previous kernel writes nothing more.
 func TestTakeover(t *testing.T) {
 	root := project(t, twoStages)

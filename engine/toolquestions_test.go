@@ -25,7 +25,7 @@ type askingAgent struct {
 	agent
 	calls []string
 
-	mu       *sync.Mutex // guards:
+	mu       *sync.Mutex // guards verdicts
 	verdicts map[string]string
 }
 
@@ -91,8 +91,8 @@ func startRun(t *testing.T, begin func(observe func(engine.Update)) (*engine.Res
 	return questions, func() (*engine.Result, error) { wg.Wait(); return result, err }
 }
 
-// U175: an attempt asks about several calls. Both engines can list and answer the questions, and the agent gets the
-// answers.
+// U175: an attempt asks about several calls. A second engine lists the questions, both engines answer them, and the
+// agent gets the answers.
 func TestToolCallQuestions(t *testing.T) {
 	root := project(t, askingPipeline)
 	agent := newAskingAgent("a", "b", "c")
@@ -215,7 +215,8 @@ func TestNonInteractiveApproval(t *testing.T) {
 	}
 }
 
-// on_timeout: escalate asks without a deadline; the next attempt asks again.
+// on_timeout: escalate turns an unanswered tool question into an escalation without a deadline. After its approval
+// the next attempt asks again.
 func TestAnUnansweredToolQuestionEscalates(t *testing.T) {
 	agent := newAskingAgent("a")
 	e := newEngine(t, project(t, strings.Replace(askingPipeline, "default: prompt", "timeout: 0.01, on_timeout: escalate", 1)), agent)

@@ -131,7 +131,7 @@ func TestNoSuchSession(t *testing.T) {
 	}
 }
 
-// U251: an invalid answer is refused with the valid ones, and not journaled.
+// U251: an invalid answer is refused with the reason, and not journaled.
 func TestInvalidAnswers(t *testing.T) {
 	root := project(t, confirmOnce)
 	e := newEngine(t, root, agent{})
@@ -214,7 +214,7 @@ func TestUnreadableLock(t *testing.T) {
 	}
 }
 
-// A list of sessions includes unreadable ones by name.
+// A list of sessions includes unreadable sessions by name.
 func TestSessionsWithBrokenState(t *testing.T) {
 	e, dir := pausedSession(t)
 	rewriteFile(t, filepath.Join(dir, "state.json"), func([]byte) []byte { return []byte("{") })
@@ -227,7 +227,7 @@ func TestSessionsWithBrokenState(t *testing.T) {
 	}
 }
 
-// U301: unknown names are reported with the known ones, of all plugins.
+// U301: unknown names are reported with the known names of all plugins.
 func TestUnknownNames(t *testing.T) {
 	e := probeEngine(t, project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agnt, termination: {type: curius}}]}`), agent{})
 	var faults engine.Diagnostics

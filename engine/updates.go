@@ -85,8 +85,8 @@ func (s *subscribers) closeAll() {
 	s.all = nil
 }
 
-// deliver queues an update or counts it as missed. The caller holds the subscribers' mutex: as the only
-// sender it can rely on free slots.
+// deliver queues an update or counts it as missed. The caller holds the subscribers' mutex: without another
+// sender, free slots stay free.
 func (s *Subscription) deliver(u Update) {
 	waiting, limit := len(s.updates), s.buffer
 	gapUnread := s.sent-waiting < s.gap // the reader has not yet received a gap update

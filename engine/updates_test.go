@@ -68,7 +68,7 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// A subscription to one session gets only its updates.
+// A subscription to one session gets only that session's updates.
 func TestSubscribeSession(t *testing.T) {
 	e := &Engine{}
 	one, all := e.SubscribeSession("one", 9), e.Subscribe(9)
@@ -92,7 +92,7 @@ func TestSubscribeSession(t *testing.T) {
 	if _, open := <-late.Updates; open {
 		t.Error("a subscription of a closed engine is open")
 	}
-	for _, s := range []*Subscription{one, late} { // of a closed engine, twice
+	for _, s := range []*Subscription{one, late} { // may be called twice after the engine was closed
 		s.Close()
 		s.Close()
 	}

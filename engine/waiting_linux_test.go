@@ -19,11 +19,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// maxWaitingGoroutines bounds the goroutines of a waiting session: its Run, the control loop, its journal's,
-// and one more.
+// maxWaitingGoroutines bounds the goroutines of a waiting session, on average.
 const maxWaitingGoroutines = 4
 
-// U072: waiting sessions cost a bounded number of goroutines and no process; paused ones cost nothing.
+// U072: waiting sessions cost a bounded number of goroutines and no process; paused sessions cost no goroutine.
 func TestWaitingSessionCost(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent}, {id: b, prompt: go, provider: agent}]}`)
 	e := newEngine(t, root, agent{})

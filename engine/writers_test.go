@@ -33,12 +33,12 @@ const (
 	writerWord     = "write-session" // argument that makes the test program a writer
 	writers        = 8               // processes, each with its own session
 	writerBranches = 4               // per process
-	syncedEvery    = 200             // each so many events, one waits for the disk
-	largeEvery     = 997             // each so many events, one fills most of a line
+	syncedEvery    = 200             // one of this many events waits for the disk
+	largeEvery     = 997             // one of this many events fills most of a line
 )
 
-// D10, U310: eight processes with four branches each write concurrently; a ninth wants a held session.
-// Nothing is lost, torn or out of order, and the ninth writes nothing.
+// D10, U310: eight processes with four branches each write concurrently; a ninth tries to run the session of one of
+// them. Nothing is lost, torn or out of order, and the ninth writes nothing.
 func TestManyWriters(t *testing.T) {
 	root := t.TempDir()
 	all := make([]*writer, writers)
@@ -49,7 +49,7 @@ func TestManyWriters(t *testing.T) {
 		w.waitUntilReady(t)
 	}
 	ninth := startWriter(t, root, "w0", *writerEvents)
-	ninth.begin(t) // lets it end if it got the lock
+	ninth.begin(t) // lets the ninth end if it got the lock
 	if err := ninth.command.Wait(); err == nil || !strings.Contains(ninth.stderr.String(), string(failure.LockContention)) {
 		t.Errorf("the ninth: %v, %s", err, &ninth.stderr)
 	}
@@ -70,7 +70,7 @@ func TestManyWriters(t *testing.T) {
 type writer struct {
 	session string
 	command *exec.Cmd
-	gate    io.Closer // its agents begin when this is closed
+	gate    io.Closer // the writer's agents begin when the gate is closed
 	stdout  *bufio.Reader
 	stderr  bytes.Buffer
 }
@@ -103,7 +103,7 @@ func (w *writer) begin(t *testing.T) {
 	}
 }
 
-// writeSession is the main of a writer: <root> <session> <events>. It returns the exit code.
+// writeSession is the main function of a writer, with the arguments root, session and events. It returns the exit code.
 func writeSession(args []string) int {
 	events, err := strconv.Atoi(args[2])
 	if err == nil {
@@ -118,7 +118,7 @@ func writeSession(args []string) int {
 
 func runWriter(root, session string, events int) (err error) {
 	var gate sync.WaitGroup
-	gate.Go(func() { _, _ = io.Copy(io.Discard, os.Stdin) }) // any end counts
+	gate.Go(func() { _, _ = io.Copy(io.Discard, os.Stdin) }) // an error opens the gate, too
 	options := []engine.Option{
 		engine.WithWorkDir(root), engine.WithConfigDir(filepath.Join(root, "config")), engine.WithCacheDir("-"), engine.WithExecutable("-"),
 		engine.WithEnvironment(nil), engine.WithVersion("test"),

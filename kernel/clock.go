@@ -18,7 +18,7 @@ type deadline struct {
 }
 
 // set adds the new and changed timers of a state and removes the ended ones. now is the journal's time of the last
-// event, which may differ from the clock.
+// event, which may differ from the process's clock.
 func (d deadlines) set(timers map[event.Key]state.Timer, now time.Time) {
 	if len(d) == 0 && len(timers) == 0 {
 		return
@@ -31,8 +31,8 @@ func (d deadlines) set(timers map[event.Key]state.Timer, now time.Time) {
 	maps.DeleteFunc(d, func(key event.Key, _ deadline) bool { _, armed := timers[key]; return !armed })
 }
 
-// remaining returns the time until a timer fires. An escalation's deadline is a time of day: it fires early if the
-// clock is set forward.
+// remaining returns the time until a timer fires. The timer of an escalation also follows the time of day: it fires
+// early if the clock is set forward.
 func (d deadlines) remaining(key event.Key, t state.Timer) time.Duration {
 	left := time.Until(d[key].at)
 	if t.Purpose == state.PurposeEscalation {

@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// datedJournal is a journal whose time differs from the process's, as after a change of the system's clock. Like the
-// time of a real journal, it never goes back.
+// datedJournal is a journal whose time differs from the process's time, as after a change of the system's clock. The
+// time of the journal never goes back, as in a real journal.
 type datedJournal struct {
 	*journal
 	by   func(line int) time.Duration
@@ -70,7 +70,7 @@ func TestClockChanges(t *testing.T) {
 				}}
 				started := time.Now()
 				st := startState(t, p, j.journal)
-				for i := range j.events { // session_start and kernel_start too
+				for i := range j.events { // those of startState, too
 					j.events[i].Time = j.events[i].Time.Add(by(i + 1))
 				}
 				st.StartedAt = st.StartedAt.Add(by(1))
@@ -127,8 +127,8 @@ func TestSystemFailure(t *testing.T) {
 	}
 }
 
-// U090: when the time is used up, everything in flight is cancelled with that cause and waited for; nothing follows
-// the event that ends the run.
+// U090: when the run's time is used up, every effect in flight is cancelled with the guardrail as its cause. The run
+// waits for these effects, and no event follows the event that ends the run.
 func TestGuardrailCancels(t *testing.T) {
 	tests := []struct {
 		name  string

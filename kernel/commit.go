@@ -27,7 +27,7 @@ func (r *runner) record(ctx context.Context, e event.Event) error {
 }
 
 // commitRecord commits an event of an effect and replies with the result. An event that does not fit the state or a
-// journal line is refused; a failed journal ends the run too.
+// journal line is refused. A failure of the journal also ends the run.
 func (r *runner) commitRecord(ctx context.Context, q recordRequest) error {
 	if _, invalid := progress.Apply(r.cfg.Plan, r.st, q.event); invalid != nil {
 		q.reply <- invalid
@@ -41,8 +41,8 @@ func (r *runner) commitRecord(ctx context.Context, q recordRequest) error {
 	return err
 }
 
-// commitControl commits a control event. An event that does not fit the state, such as a repeated message, goes to
-// OnRefused instead.
+// commitControl commits a control event; open is false if the channel is closed. An event that does not fit the state,
+// such as a repeated message, goes to OnRefused instead.
 func (r *runner) commitControl(ctx context.Context, e event.Event, open bool) error {
 	if !open {
 		r.cfg.Control = nil
@@ -78,7 +78,7 @@ func (r *runner) finishEffect(ctx context.Context, done effectResult) error {
 }
 
 // pauseOnSystemFailure pauses a run whose effect ended because the machine ran out of resources. Further work would
-// end the same way; the effect is repeated after the resume.
+// fail, too. The effect is repeated after the resume.
 func (r *runner) pauseOnSystemFailure(ctx context.Context, e event.Event) error {
 	d := event.SystemFailure(e)
 	if d == nil || r.st.Stop != nil || r.st.Status != state.Running {

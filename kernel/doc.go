@@ -2,5 +2,5 @@
 // command's event, performs the effect, and applies the resulting event.
 //
 // Start with [Run]: it returns when the session has ended or paused and the goroutines of all effects have ended. The
-// package uses neither files nor plugins directly. [Journal] and [Effects] stand for them.
+// package uses neither files nor plugins directly, but through the interfaces [Journal] and [Effects].
 package kernel

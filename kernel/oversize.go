@@ -12,8 +12,8 @@ func lateDelivery(e event.Event, d event.LateDeliveryData) event.Event {
 	return l
 }
 
-// oversizeReplacement returns the event that replaces e, the end of an effect, if e is too long for a line. Otherwise
-// the run would end here after every resume.
+// oversizeReplacement returns the event that replaces e, the end of an effect, if e is too long for a line. Without
+// a replacement, every resume would end with the same error.
 func oversizeReplacement(e event.Event, why error) event.Event {
 	d := event.FailureData{
 		Code: failure.Internal.Code(), ErrorType: string(failure.Internal), Message: why.Error(), Attempt: e.Attempt,

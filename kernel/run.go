@@ -25,9 +25,9 @@ type Journal interface {
 	Append(ctx context.Context, events ...event.Event) ([]event.Event, error)
 }
 
-// Effects performs commands. Each method returns the event that ends the effect, with the command's key. It returns
-// soon after ctx is cancelled; the event then has the kind of the cancellation's cause, which is or unwraps to a
-// [failure.Error].
+// Effects performs commands. Each method returns the event that ends the effect, with the command's key. A method
+// returns soon after ctx is cancelled. The event then has the kind of the cancellation's cause, which is or unwraps to
+// a [failure.Error].
 type Effects interface {
 	Attempt(ctx context.Context, w EffectRequest) event.Event  // iteration_complete or error
 	Strategy(ctx context.Context, w EffectRequest) event.Event // decision
@@ -80,8 +80,8 @@ type Config struct {
 
 // Run drives the session from st until it has ended or paused and nothing is in flight, and returns the last state.
 // Cancelling ctx cancels everything in flight and pauses the session, which can be resumed. An error means that the
-// journal or a manifest could not be written, or an internal fault. The journal's content is then the session's
-// state.
+// journal or a manifest could not be written, or an internal fault. After an error, only
+// the journal is sure to have the session's state.
 func Run(ctx context.Context, cfg Config, st state.State) (state.State, error) {
 	cfg.Grace = cmp.Or(cfg.Grace, SignalGrace)
 	r := &runner{cfg: cfg, st: st, deadlines: deadlines{}, inFlight: map[event.Key]context.CancelCauseFunc{}, done: make(chan effectResult), records: make(chan recordRequest), closed: make(chan struct{})}
@@ -164,7 +164,7 @@ func (r *runner) performDue(ctx context.Context) (bool, error) {
 		case c.Kind == schedule.Cancel && busy:
 			cancel(cancelCause(c))
 		case c.Kind == schedule.Cancel || busy && c.Key != "":
-		case r.st.Stop != nil && len(r.inFlight) > 0: // an effect is in flight that the state does not show, such as a strategy
+		case r.st.Stop != nil && len(r.inFlight) > 0: // an effect in flight that the state does not show, such as a strategy
 			if r.st.Stop.Action == "abort" {
 				r.cancelAll(abortError())
 			}
@@ -220,7 +220,7 @@ var performers = map[schedule.Kind]func(Effects, context.Context, EffectRequest)
 	schedule.Inspect:   Effects.Inspect,
 }
 
-// writeManifest writes the manifest before the event that names it.
+// writeManifest writes the manifest, then commits the event that names it.
 func (r *runner) writeManifest(ctx context.Context, w EffectRequest) error {
 	e, err := r.cfg.Effects.Manifest(w)
 	if err != nil {

@@ -50,7 +50,7 @@ func (j *journal) types() []event.Type {
 	return types
 }
 
-// fakeEffects performs some kinds of effects with a function. Nil: the effect succeeds, as all other kinds do.
+// fakeEffects performs some kinds of effects with a function. Without a function, an effect succeeds.
 type fakeEffects struct {
 	attempt  func(context.Context, EffectRequest) event.Event
 	strategy func(context.Context, EffectRequest) event.Event
@@ -316,7 +316,7 @@ func attemptAfter(by map[string]time.Duration) func(context.Context, EffectReque
 	}
 }
 
-// U105: providers run in parallel, each with its settings of the stage; the manifest comes before the transition.
+// U105: providers run in parallel, each with its own model; the manifest is written before the node completes.
 func TestBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := block(), &journal{}
@@ -338,7 +338,7 @@ func TestBlock(t *testing.T) {
 	})
 }
 
-// A manifest that cannot be written ends the run, and a later run continues with it.
+// A manifest that cannot be written ends the run, and a later run writes the manifest.
 func TestManifestThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j, full := block(), &journal{}, errors.New("no space left")
@@ -349,7 +349,7 @@ func TestManifestThatCannotBeWritten(t *testing.T) {
 	})
 }
 
-// U107: a pause in a block lets every provider finish its iteration and begins no other.
+// U107: a pause in a block lets every provider finish its iteration and begins no further iteration.
 func TestPauseInABlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := block(), &journal{}

@@ -20,7 +20,7 @@ func controlEvent(action, kind string) event.Event {
 	return event.New(event.Control, nil, "", event.ControlData{ID: action, Action: action, Kind: kind})
 }
 
-// slowStrategy returns a strategy that decides after a while, or fails with the cause of its cancellation.
+// slowStrategy returns a strategy that decides after the time takes, or fails with the cause of its cancellation.
 func slowStrategy(takes time.Duration) func(context.Context, EffectRequest) event.Event {
 	return func(ctx context.Context, w EffectRequest) event.Event {
 		d := event.DecisionData{Strategy: "slow", Action: "continue"}
@@ -34,8 +34,8 @@ func slowStrategy(takes time.Duration) func(context.Context, EffectRequest) even
 	}
 }
 
-// U050, U052, U102: a strategy is in flight like an attempt: a pause waits for it, a signal for 30 s, an abort not at
-// all; nothing follows the event that ends or pauses the run.
+// U050, U052, U102: a pause waits for a deciding strategy, a signal waits for 30 s, and an abort does not wait. Nothing
+// follows the event that ends or pauses the run.
 func TestStopWhileTheStrategyDecides(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -69,7 +69,7 @@ func TestStopWhileTheStrategyDecides(t *testing.T) {
 	}
 }
 
-// A run that is already stopped starts nothing.
+// A run with a pending pause or a cancelled context starts no effect.
 func TestStopBeforeWorkBegins(t *testing.T) {
 	cancelled, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("too late"))
@@ -94,7 +94,7 @@ func TestStopBeforeWorkBegins(t *testing.T) {
 	}
 }
 
-// An event that is too long for a line ends neither the run nor every resume: a record is refused, an effect fails.
+// Run returns no error for an event that is too long for a line: a record is refused, and an effect fails.
 func TestOversizeEvents(t *testing.T) {
 	long := strings.Repeat("x", event.MaxLine)
 	tests := []struct {
@@ -180,7 +180,7 @@ func TestJournalFailsAtAnyLine(t *testing.T) {
 	}
 }
 
-// A record after the end of the run, or after its stop, is refused at once.
+// A record after the end of the run is refused at once.
 func TestRecordAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("disk full")

@@ -22,7 +22,7 @@ func dueTime(d event.QuestionAskedData) (due <-chan time.Time, stop func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// await registers a waiter and returns the channel for its answer, false if the question has a waiter already.
+// await registers a waiter and returns the channel for its answer; false if the question has a waiter already.
 func (w *answerWaiters) await(id string) (<-chan event.QuestionAnsweredData, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

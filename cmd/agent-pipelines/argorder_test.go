@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
-// U290, U291: the forms of the command line, with flags anywhere before the first "--".
+// U290, U291: arrange orders every form of the command line; flags may be anywhere before the first "--".
 func TestArrange(t *testing.T) {
 	for _, tt := range []struct{ line, want string }{
 		{"", ""},

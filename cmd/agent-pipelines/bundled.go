@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/queue/queue"
 )
 
-// bundled lists the plugins compiled into the command: those of the repository's plugins directory. `plugin serve`, the
-// search for plugins and messages use this list. Plugin is called only when the plugin is used.
+// bundled lists the plugins compiled into the command: those of the repository's plugins directory. Messages, `plugin
+// serve` and the search for plugins use this list. The field Plugin is called only when the plugin is used.
 var bundled = []cli.BundledPlugin{
 	{Name: "acp", Plugin: acp.Plugin},
 	{Name: "agent", Plugin: agent.Plugin},

@@ -109,7 +109,7 @@ var kinds = map[sdk.Kind]string{
 	sdk.KindProvider: "provider", sdk.KindTermination: "termination strategy", sdk.KindHookAction: "hook action",
 }
 
-// writeSettings writes a section on one component: its other names, its models, its settings.
+// writeSettings writes a section on one component: its aliases, models and settings.
 func writeSettings(b *strings.Builder, c sdk.Component) {
 	fmt.Fprintf(b, "\n## The %s %s\n\n%s%s.", kinds[c.Kind], c.Name, strings.ToUpper(c.Summary[:1]), c.Summary[1:])
 	if len(c.Aliases) > 0 {

@@ -66,15 +66,15 @@ func TestDocsNotRun(t *testing.T) {
 type step struct {
 	at    int // line of the page
 	line  string
-	shown []string // lines that the page shows below it
+	shown []string // lines that the page shows below the command
 }
 
 // docPage is a page with the inputs of its test.
 type docPage struct {
 	steps  []step
-	script strings.Builder // of the shell that types the commands
+	script strings.Builder // shell script with the commands
 	needs  txtar.Archive
-	dir    string // of files that the script reads
+	dir    string // directory of the files that the script reads
 }
 
 // parsePage returns the script of a page.
@@ -227,7 +227,7 @@ func (p *docPage) typed(t *testing.T, root, project, after string) []uttered {
 	return outputs
 }
 
-// exitWanted returns the expected exit code of a command from a list of lines "CODE COMMAND"; the default is 0.
+// exitWanted returns the exit code of the first line "CODE PREFIX" of a list that matches the command, or 0.
 func exitWanted(list, command string) int {
 	for row := range strings.Lines(list) {
 		code, line, _ := strings.Cut(strings.TrimSpace(row), " ")
@@ -261,7 +261,7 @@ var columns = regexp.MustCompile(`  +`)
 // changing matches the values that differ between runs.
 var changing = regexp.MustCompile(`q-[0-9a-f]{8}|[0-9a-f]{64}|[0-9]+(?:[.:,T-][0-9]+)*(?:Z\b|[kMG]iB|ms\b|s\b|m\b)?`)
 
-// documents returns the pages of the documentation, relative to the root of the repository.
+// documents returns the pages of the documentation by their paths relative to the root of the repository.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}

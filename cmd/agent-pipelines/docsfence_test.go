@@ -13,7 +13,7 @@ type fence struct {
 	at       int // line of the page where its text begins, from 1
 	language string
 	lines    []string
-	marks    []string // comments directly above it
+	marks    []string // comments directly above the block
 }
 
 // fences returns the blocks of a page.
@@ -47,7 +47,7 @@ func (b fence) text() string { return strings.Join(b.lines, "\n") + "\n" }
 // shell reports whether the block has commands.
 func (b fence) shell() bool { return slices.Contains([]string{"sh", "bash", "console"}, b.language) }
 
-// mark returns the text after a keyword in the comments above the block, and whether one of them begins with it.
+// mark returns the text after a keyword in the comments above the block, and whether one begins with the keyword.
 func (b fence) mark(word string) (string, bool) {
 	for _, m := range b.marks {
 		if rest, found := strings.CutPrefix(m, word); found {
@@ -57,8 +57,8 @@ func (b fence) mark(word string) (string, bool) {
 	return "", false
 }
 
-// fenceCommands returns the commands of a block: its lines, joined after a backslash; in a console block the lines after "$ ",
-// with their output.
+// fenceCommands returns the commands of a block. A line that ends with a backslash continues on the next line. In a
+// console block, "$ " begins a command, and the lines below the command are its output.
 func fenceCommands(b fence) []step {
 	var all []step
 	joined := false

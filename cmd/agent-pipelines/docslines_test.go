@@ -9,7 +9,7 @@ import (
 )
 
 // The command parses every command line in the documentation: in blocks, also in blocks that are not run, and within
-// sentences. `<x>` stands for a word, `[x]` for an optional one.
+// sentences. `<x>` stands for a word, `[x]` for an optional word.
 func TestDocsLines(t *testing.T) {
 	t.Parallel()
 	quoted := regexp.MustCompile("`((?:[A-Z_]+=\\S+ )*" + cli.Program + " [^`\n]+)`")
@@ -42,7 +42,7 @@ func TestDocsLines(t *testing.T) {
 	require(t, found >= 200, found)
 }
 
-// documented parses each call of the command in a line of a page, and returns their number.
+// documented parses each call of the command in a line of a page, and returns the number of calls.
 func documented(t *testing.T, page, line string) int {
 	t.Helper()
 	for _, form := range forms {
@@ -61,7 +61,7 @@ func documented(t *testing.T, page, line string) int {
 			continue
 		}
 		switch _, err := p.Parse(arranged.args); {
-		case err != nil && strings.HasPrefix(err.Error(), "expected \""): // only the verb is meant
+		case err != nil && strings.HasPrefix(err.Error(), "expected \""): // the page names only the verb
 		case err != nil:
 			t.Errorf("%s: %s %s: %v", page, cli.Program, call, err)
 		case arranged.verb == cli.StageCommand && !stageNames[args[0]]:
@@ -74,15 +74,15 @@ func documented(t *testing.T, page, line string) int {
 // callPattern matches the text before the words of a call.
 var callPattern = regexp.MustCompile(`(?:^|&& |; |\| )(?:[A-Z_]+=\S+ )*` + cli.Program + ` `)
 
-// forms matches the placeholders for words.
+// forms lists the placeholders for words, with their replacements.
 var forms = []struct {
 	pattern     *regexp.Regexp
 	replacement string
 }{
 	{regexp.MustCompile(`<([a-z]+)[^>]*>`), "$1"},               // <file|name> is a word
-	{regexp.MustCompile(` \[(--[^\]]+)\]`), " $1"},              // a flag that may be there
-	{regexp.MustCompile(` \[[a-z]+(?:\.\.\.)?\]`), ""},          // a word that may be there
-	{regexp.MustCompile(`(\w)(?:\.\.\.|…)(\s|$)`), "$1$2"},      // name... stands for several
+	{regexp.MustCompile(` \[(--[^\]]+)\]`), " $1"},              // an optional flag
+	{regexp.MustCompile(` \[[a-z]+(?:\.\.\.)?\]`), ""},          // an optional word
+	{regexp.MustCompile(`(\w)(?:\.\.\.|…)(\s|$)`), "$1$2"},      // name... is one or more names
 	{regexp.MustCompile(`(--format) (\w+)(?:\|\w+)+`), "$1 $2"}, // one of several words
 }
 

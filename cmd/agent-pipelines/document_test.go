@@ -110,7 +110,7 @@ var schemas = sync.OnceValues(func() (map[string]*jsonschema.Resolved, error) {
 	return all, nil
 })
 
-// seen records the pairs of document and verb that scripts have printed.
+// seen records the pairs of document and verb that occurred in scripts.
 var seen struct {
 	sync.Mutex
 	pairs map[string]bool
@@ -119,7 +119,7 @@ var seen struct {
 // everyDocumentSeen fails for each document that a verb declares and no script has printed.
 func everyDocumentSeen(t *testing.T) {
 	if t.Failed() {
-		return // the script that should have printed a document may be the one that failed
+		return // the failed script may be the one that should have printed a document
 	}
 	seen.Lock()
 	defer seen.Unlock()
@@ -239,7 +239,7 @@ func verbName(args []string) string {
 	return arranged.verb
 }
 
-// nameOfDocument returns the name of a value's schema. Events have none.
+// nameOfDocument returns the name of a value's schema, "" for none. Events have a member ts instead of a schema.
 func nameOfDocument(value any) string {
 	object, _ := value.(map[string]any)
 	id, ok := object["schema"].(string)
@@ -254,7 +254,7 @@ func nameOfDocument(value any) string {
 	return ""
 }
 
-// documentsIn returns the JSON values in a text, each of which begins a line, and the number of lines of each.
+// documentsIn returns the JSON values in a text, and the number of lines of each.
 func documentsIn(text string) (values []any, lines []int, err error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	from := int64(0)
@@ -285,7 +285,7 @@ func TestScriptingPage(t *testing.T) {
 	golden(t, page, string(text))
 }
 
-// documentTable returns a table with a row for each verb.
+// documentTable returns a table with a row for each verb that has documents.
 func documentTable() string {
 	var l Commands
 	var b strings.Builder

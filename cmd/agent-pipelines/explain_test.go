@@ -70,7 +70,7 @@ func matched(t *testing.T, file string, pattern *regexp.Regexp) []string {
 	return found
 }
 
-// The page equals the output of the verb (make golden rewrites it).
+// docs/errors.md equals the document of package explain (make golden rewrites the page).
 func TestErrorsPage(t *testing.T) { golden(t, "../../docs/errors.md", explain.Document) }
 
 // Every command in an explanation is valid.

@@ -14,8 +14,8 @@ import (
 )
 
 // The fakes are this test program under the names of the agent CLIs, and of bd, the queue of beads. An agent plays the
-// role in its prompt's line "role: X", or else the role of its own name. It answers its n-th call with the n-th reply of
-// the role in replies.json; the last one repeats. A role without replies succeeds. fakeDir/calls records the calls.
+// role in its prompt's line "role: X", or else the role of its own name. The n-th call of a role gets its n-th reply in
+// replies.json; the last reply repeats. A role without replies succeeds. fakeDir/calls records the calls.
 const (
 	fakeStage = "FAKE_STAGE" // the variable that names the project directory of the fakes
 	fakeDir   = ".fake"
@@ -23,14 +23,14 @@ const (
 
 // reply lists the actions of an agent for one call.
 type reply struct {
-	Result   json.RawMessage // written to the path on the prompt's line "result: "; a text is written as it is
+	Result   json.RawMessage // written to the path on the prompt's line "result: "; a JSON string is written unquoted
 	Status   json.RawMessage // written to the path on the line "status: "
 	Progress string          // appended to the file on the line "progress: "
 	Takes    bool            // removes the first bead from the queue
 	Pid      string          // file that gets the agent's process id
 	Errors   string          // on stderr
 	Stdout   string          `json:"says"` // on stdout
-	Waits    string          // file to wait for; if the file never appears, the test has to end the process
+	Waits    string          // file to wait for, at most for patience
 	Exit     int
 }
 
@@ -53,7 +53,7 @@ func linkFakes(dir string) error {
 		if os.Link(self, target) == nil {
 			continue
 		}
-		program, err := os.ReadFile(self) // another file system
+		program, err := os.ReadFile(self) // a link to another file system fails
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func linkFakes(dir string) error {
 	return nil
 }
 
-// runFake runs a fake if this process was started as one, and reports whether it was.
+// runFake runs a fake if this process was started as a fake; was reports whether it was.
 func runFake() (exit int, was bool) {
 	name := filepath.Base(os.Args[0])
 	play, was := fakes[name]
@@ -200,7 +200,7 @@ func plain(value json.RawMessage) []byte {
 	return value
 }
 
-// playBeads lists the lines of the file beads as ready and those of the file orphans as in progress, and records its calls.
+// playBeads prints the file beads for "ready" and the file orphans.json for "list", and records its calls.
 func playBeads(stage, _ string, args []string) (int, error) {
 	log := filepath.Join(stage, fakeDir, "calls", "bd")
 	if err := appendTo(log, fmt.Sprintln("bd", strings.Join(args, " "))); err != nil || len(args) == 0 {
@@ -208,7 +208,7 @@ func playBeads(stage, _ string, args []string) (int, error) {
 	}
 	switch args[0] {
 	case "ready":
-		ready, _ := os.ReadFile(filepath.Join(stage, "beads")) // no file, no bead
+		ready, _ := os.ReadFile(filepath.Join(stage, "beads")) // without the file, no bead is ready
 		fmt.Print(string(ready))
 	case "list":
 		orphans, _ := os.ReadFile(filepath.Join(stage, "orphans.json"))

@@ -82,7 +82,7 @@ func setUpGolden(env *testscript.Env) error {
 	}
 	for name, value := range map[string]string{
 		"HOME":            home,
-		"XDG_CACHE_HOME":  filepath.Join(programs, "cache"), // of all cases, see describePlugins
+		"XDG_CACHE_HOME":  filepath.Join(programs, "cache"), // shared by all cases, see describePlugins
 		"BIN":             bin,
 		"PATH":            strings.Join([]string{filepath.Join(programs, "agents"), bin, env.Getenv("PATH")}, string(os.PathListSeparator)),
 		"TZ":              "UTC",
@@ -115,7 +115,7 @@ func copyMissing(from, to string) error {
 	})
 }
 
-// eachFile calls see with the path below dir and the content of every file there.
+// eachFile calls see with the path, relative to dir, and the content of every file below dir.
 func eachFile(dir string, see func(rel string, content []byte) error) error {
 	return filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -134,7 +134,7 @@ func eachFile(dir string, see func(rel string, content []byte) error) error {
 }
 
 // runStep is "run [-unordered] [NAME=value]... [argument]...": it runs agent-pipelines with the arguments and records the
-// exit code and the output in the result. -unordered is for the output of parallel providers.
+// exit code and the output in the result. -unordered sorts the lines of standard error, for parallel providers.
 func runStep(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: run [-unordered] [NAME=value]... [argument]...")
@@ -169,7 +169,7 @@ func runStep(ts *testscript.TestScript, neg bool, args []string) {
 	steps.WriteString("\n")
 }
 
-// assign sets the variables at the beginning of the arguments, until restored.
+// assign sets the variables at the beginning of the arguments until restore is called, and returns the other arguments.
 func assign(ts *testscript.TestScript, args []string) (rest []string, restore func()) {
 	before := map[string]string{}
 	for len(args) > 0 && strings.Contains(args[0], "=") && !strings.HasPrefix(args[0], "-") {
@@ -197,7 +197,7 @@ func holdFile(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // compareGolden is "golden [-without <glob>]...", the last line of a case: it compares the result with the expected one. It
-// ignores the contents of files that match.
+// ignores the contents of files that match a glob.
 func compareGolden(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: golden [-without <glob>]...")

@@ -19,7 +19,7 @@ import (
 )
 
 // result returns the result of a case without values that differ between runs: its steps, the new, changed and
-// removed files, the contents of the relevant ones, and the calls of the fakes.
+// removed files, the contents of the relevant files, and the calls of the fakes.
 func (g *goldenCase) result(work string, without []string) ([]txtar.File, error) {
 	var files, calls []txtar.File
 	removed, changed := maps.Clone(g.before), map[string][]string{} // names by directory
@@ -92,7 +92,7 @@ var passing = []struct {
 	pattern *regexp.Regexp
 	with    string
 }{
-	{regexp.MustCompile(`(?m)^.*slow journal write.*\n`), ""}, // a busy machine
+	{regexp.MustCompile(`(?m)^.*slow journal write.*\n`), ""}, // only on a busy machine
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "<TIME>"},
 	{regexp.MustCompile(`PL-\d{14}-[0-9a-f]{8}`), "<RUN>"},
 	{regexp.MustCompile(`-\d{8}-\d{6}\b`), "-<STAMP>"},
@@ -102,7 +102,7 @@ var passing = []struct {
 	{regexp.MustCompile(`"remaining_seconds":\d+`), `"remaining_seconds":<SECONDS>`},
 	{regexp.MustCompile(`((?:\b[Pp][Ii][Dd][:=]?|"pid":) ?)\d+`), "$1<PID>"},
 	{regexp.MustCompile(`\[\d\d:\d\d:\d\d\]`), "[<CLOCK>]"},
-	{regexp.MustCompile(`\b(\d+[dhms])+ ago +`), "<AGE> ago  "}, // a column
+	{regexp.MustCompile(`\b(\d+[dhms])+ ago +`), "<AGE> ago  "}, // padded in a column
 	{regexp.MustCompile(`\b(\d+[dhms])+ ago`), "<AGE> ago"},
 	{regexp.MustCompile(`(?m)^(\s*(?:║  )?(?:Duration|Time): +)\S+$`), "${1}<AGE>"},
 }

@@ -64,7 +64,7 @@ var helpPageGroups = map[string]string{
 	"Isolation": "What plugins and agents may reach, and where models may be: [isolation](isolation.md).",
 }
 
-// helpPage is the page while it is written.
+// helpPage builds the page docs/cli.md.
 type helpPage struct {
 	t    *testing.T
 	text strings.Builder
@@ -122,7 +122,7 @@ func (p *helpPage) verb(node *kong.Node, level string) {
 	}
 }
 
-// share records a flag of a group, which has the same meaning in every verb.
+// share records a flag of a group. It ends the test if the flag has another help text in another verb.
 func (p *helpPage) share(verb, group string, flag *kong.Flag) {
 	if p.shared[group] == nil {
 		p.groups = append(p.groups, group)

@@ -67,7 +67,7 @@ func TestInit(t *testing.T) {
 	require(t, slices.Equal(again.Existing, done.Written) && len(again.Written) == 0, again.Written, again.Existing)
 }
 
-// bare runs a command line in a directory with a minimal environment, and returns its output. It must succeed.
+// bare runs a command line in a directory with a minimal environment, and returns its output. The command must succeed.
 func bare(t *testing.T, home, dir, line string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)

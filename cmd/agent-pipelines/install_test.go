@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// U293: the command of one `go install` works in an empty directory. Our modules come from a release of the working tree,
-// in a repository of its own; all others come from the module cache.
+// U293: the command that one `go install` builds runs the example demo. Our modules come from a release of the working
+// tree, in a repository of its own; all other modules come from the module cache.
 func TestGoInstall(t *testing.T) {
 	t.Parallel()
 	bin := published(t).bin
@@ -37,7 +37,7 @@ func TestGoInstall(t *testing.T) {
 	got = run("status", "s")
 	require(t, strings.Contains(got, "completed"), got)
 
-	// Each plugin has its own process, and none is the kernel's.
+	// Each plugin has its own process, which is not the kernel's.
 	command := filepath.Join(bin, "agent-pipelines")
 	processes := map[string]int{}
 	for _, e := range readJournal(t, filepath.Join(project, ".claude/pipeline-runs/s/events.jsonl")) {

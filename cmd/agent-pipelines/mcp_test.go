@@ -86,7 +86,7 @@ func (c *mcpClient) ask(tool string, arguments map[string]any) *mcp.CallToolResu
 	return r
 }
 
-// do calls a tool that must succeed.
+// do calls a tool that must succeed, and returns its result.
 func (c *mcpClient) do(tool string, arguments map[string]any) map[string]any {
 	c.Helper()
 	r := c.ask(tool, arguments)
@@ -126,7 +126,7 @@ func resultText(r *mcp.CallToolResult) string {
 	return text.String()
 }
 
-// rests waits until a session has paused, ended or asked, and returns its status.
+// rests waits until no process runs a session, and returns the session's status.
 func (c *mcpClient) rests(session string) map[string]any {
 	c.Helper()
 	for deadline := time.Now().Add(patience); ; {
@@ -200,7 +200,7 @@ func TestMCPFromStartToArtifacts(t *testing.T) {
 	require(t, err == nil && strings.Count(string(journal), `"by":"mcp:tester"`) >= 3, err, string(journal))
 }
 
-// events reads a journal in pages and checks that each event occurs once.
+// The tool events returns a journal in pages that contain each event once.
 func TestMCPEvents(t *testing.T) {
 	t.Parallel()
 	c := mcpConnect(t, mcpProject(t), "mock.json", nil)
@@ -278,7 +278,7 @@ func TestMCPWithinASession(t *testing.T) {
 	}
 }
 
-// The result of a failed call has a hint and the exit code of the command.
+// A failed call returns an error_type and a text with the reason, and changes nothing.
 func TestMCPRefusals(t *testing.T) {
 	t.Parallel()
 	project := mcpProject(t)
@@ -309,7 +309,7 @@ func TestMCPRefusals(t *testing.T) {
 	c.refused("lint", map[string]any{"pipelines": []string{"../broken.yaml"}}, bad, "outside of the project")
 	c.refused("reject", map[string]any{"session": "s", "question": "q-00000000", "digest": "x"}, bad, "end_session")
 	c.refused("approve", map[string]any{"session": "nosuch", "question": "q-00000000", "digest": "x"}, "no_session")
-	for _, arguments := range []map[string]any{{"session": 7}, {"session": "s", "force": true}, {}} { // found by the schemas
+	for _, arguments := range []map[string]any{{"session": 7}, {"session": "s", "force": true}, {}} { // refused by schemas
 		r := c.ask("status", arguments)
 		require(t, r.IsError, arguments)
 	}
@@ -318,7 +318,7 @@ func TestMCPRefusals(t *testing.T) {
 	}
 }
 
-// A session outlives the client that started it, even a killed one; another client can read and end it.
+// A session outlives the killed server that started it; a client of another server can read and end the session.
 func TestMCPClientKilled(t *testing.T) {
 	t.Parallel()
 	project := mcpProject(t)
@@ -333,7 +333,7 @@ func TestMCPClientKilled(t *testing.T) {
 	require(t, st["status"] == "aborted", st)
 }
 
-// A waiting client receives progress, and a call ends if its client disconnects.
+// A waiting client receives progress, and a call ends when its client cancels it.
 func TestMCPProgress(t *testing.T) {
 	t.Parallel()
 	project := mcpProject(t)
@@ -352,7 +352,7 @@ func TestMCPProgress(t *testing.T) {
 	}()
 	first := <-messages
 	require(t, first != "", "progress without words")
-	cancel() // the server ends the call and answers others at once
+	cancel() // the server ends the call and answers other calls at once
 	err := <-done
 	require(t, err != nil, "a cancelled call succeeds")
 	c.do("abort", map[string]any{"session": "s"})
@@ -377,7 +377,7 @@ func TestMCPSignal(t *testing.T) {
 	other.rests("s")
 }
 
-// The page lists every tool.
+// The page docs/mcp.md lists every tool.
 func TestMCPPage(t *testing.T) {
 	page := must(os.ReadFile("../../docs/mcp.md"))
 	c := mcpConnect(t, mcpProject(t), "mock.json", nil, "--allow", string(mcpserve.Approve))

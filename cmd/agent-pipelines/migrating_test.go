@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
-// TestMigrating runs testdata/migrating: command lines for the Bash engine's scripts/run.sh, with the shim in its place.
+// TestMigrating runs testdata/migrating: command lines for the Bash engine's run.sh, which examples/run.sh replaces.
 func TestMigrating(t *testing.T) {
 	t.Parallel()
 	choice := ""
@@ -34,7 +34,7 @@ func TestMigrating(t *testing.T) {
 	})
 }
 
-// The guide lists each exit code of the command.
+// The guide docs/migrating-from-bash.md lists each exit code of the command.
 func TestMigrationGuideExitCodes(t *testing.T) {
 	text := string(guide(t))
 	for _, e := range cli.Exits {

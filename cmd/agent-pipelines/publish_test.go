@@ -34,7 +34,7 @@ var publish = sync.OnceValues(func() (publication, error) {
 	if err := release(repository); err != nil {
 		return publication{}, err
 	}
-	// Without the workspace other versions may be chosen: this downloads the missing ones.
+	// Without the workspace, go may choose other versions of modules: this downloads the missing ones.
 	for _, dir := range []string{".", "../../plugin-sdk"} {
 		if _, err := command(dir, []string{"GOWORK=off"}, "list", "-deps", "-test", "./..."); err != nil {
 			return publication{}, err
@@ -44,7 +44,7 @@ var publish = sync.OnceValues(func() (publication, error) {
 	if err != nil {
 		return publication{}, err
 	}
-	cache, err := goCache() // -trimpath lets it serve any directory
+	cache, err := goCache() // with -trimpath, the cache serves any directory
 	if err != nil {
 		return publication{}, err
 	}
@@ -78,7 +78,7 @@ make release RELEASE="$2"`
 	return nil
 }
 
-// command runs the go command and returns the line that it printed.
+// command runs the go command and returns its output without surrounding space.
 func command(dir string, env []string, args ...string) (string, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir

@@ -64,7 +64,7 @@ func flagValue(name string) string { return flag.Lookup(name).Value.String() }
 const coverVariable = "AGENT_PIPELINES_SCRIPTS_COVER"
 
 func testMain(m *testing.M) int {
-	if signal.Ignored(syscall.SIGHUP) { // by nohup; every program of a script would inherit that, but not a handled signal
+	if signal.Ignored(syscall.SIGHUP) { // by nohup; programs of scripts would inherit an ignored signal, not a handled one
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	dir, err := os.MkdirTemp("", "ap-test-*") // short: sockets are below it
@@ -190,7 +190,7 @@ func setUp(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("HOME", home)
-	env.Setenv("XDG_CACHE_HOME", filepath.Join(programs, "cache")) // of all scripts, see describePlugins
+	env.Setenv("XDG_CACHE_HOME", filepath.Join(programs, "cache")) // shared by all scripts, see describePlugins
 	cache, err := goCache()
 	if err != nil {
 		return err
@@ -230,8 +230,8 @@ func setUp(env *testscript.Env) error {
 	return nil
 }
 
-// expectExit is "exits <code> <command>...": it runs a command that must exit with the code. Its --json output must match
-// its schema.
+// expectExit is "exits <code> <command>...": it runs a command that must exit with the code. The command's --json
+// output must match its schema.
 func expectExit(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits <code> <command> [args...]")
@@ -304,7 +304,7 @@ func waitEnd(ts *testscript.TestScript, neg bool, args []string) {
 	eventually(ts, "the end of process "+strconv.Itoa(pid), func() bool { return syscall.Kill(pid, 0) != nil })
 }
 
-// events <session> <type> <count>: the journal of a session has that many events of a type.
+// events <session> <type> <count>: checks that the journal of a session has that many events of a type.
 func events(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: events <session> <type> <count>")

@@ -34,13 +34,13 @@ func sessionJournal(ts *testscript.TestScript, session string) []event.Event {
 }
 
 // pids is "pids <session> kernel|<plugin> <file>": it writes the process ids of the kernels that held
-// a session, or of the processes of a plugin, oldest first, one on a line. It waits until there is one.
+// a session, or of the processes of a plugin, oldest first, one per line. It waits for the first process id.
 func pids(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: pids <session> kernel|<plugin> <file>")
 	}
 	var found string
-	eventually(ts, "a process id of "+args[1], func() bool { // events that only inform come a moment later
+	eventually(ts, "a process id of "+args[1], func() bool { // the event may reach the journal a moment later
 		found = ""
 		for _, e := range sessionJournal(ts, args[0]) {
 			var d started
@@ -67,7 +67,7 @@ func (s started) is(plugin string) bool {
 }
 
 // sound is "sound <session>". It checks that the journal's numbers have no gap and that no kernel
-// wrote after a later one had begun. No iteration of a run may be complete twice.
+// wrote after a later kernel had begun. No iteration of a run may be complete twice.
 func sound(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: sound <session>")

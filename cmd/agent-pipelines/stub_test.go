@@ -12,7 +12,7 @@ import (
 )
 
 // stub <name>=<file>...: starts a model service that replies with the files until the script ends. The user's config.yaml
-// names the first one for the provider agent. $STUB is the service's address.
+// names the first file's address for the provider agent. $STUB is the service's address.
 func stub(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: stub <name>=<file>...")

@@ -52,7 +52,7 @@ func (c *collectors) start(ts *testscript.TestScript) *collector.Collector {
 	return found
 }
 
-// traced is "traced <session>...": the received spans of each session's newest run match its journal.
+// traced is "traced <session>...": it checks that the received spans of each session's newest run match its journal.
 func (c *collectors) traced(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: traced <session>...")
@@ -76,7 +76,7 @@ func (c *collectors) spans(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(collector.Draw(c.start(ts).Spans())), 0o600))
 }
 
-// measured is "measured <session>": the sums of the received metrics of this session match its journal.
+// measured is "measured <session>": it checks that the sums of the received metrics match the session's metrics.json.
 func (c *collectors) measured(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: measured <session>")
@@ -100,7 +100,7 @@ func (c *collectors) measured(ts *testscript.TestScript, neg bool, args []string
 	}
 }
 
-// within is "within <file> <name>": the file contains the traceparent of a received span with the name.
+// within is "within <file> <name>": it checks that the file contains the traceparent of a received span with the name.
 func (c *collectors) within(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: within <file> <name>")

@@ -25,7 +25,7 @@ func privateTmux(env *testscript.Env) error {
 	env.Defer(func() {
 		sockets, err := filepath.Glob(filepath.Join(dir, "*", "default"))
 		for _, socket := range sockets {
-			_ = exec.Command("tmux", "-S", socket, "kill-server").Run() // it may have ended
+			_ = exec.Command("tmux", "-S", socket, "kill-server").Run() // the server may have ended
 		}
 		if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
 			env.T().Log("tmux of the script: ", err)
@@ -68,7 +68,7 @@ var unsteady = []struct {
 	{regexp.MustCompile(`q-[0-9a-f]{8}`), "q-xxxxxxxx"},
 }
 
-// calmLooks is the number of equal captures before a screen becomes a golden one.
+// calmLooks is the number of equal captures before a screen becomes a golden screen.
 const calmLooks = 8
 
 // grid <tmux session> <name>: waits until the whole screen, except its unsteady parts, equals

@@ -37,7 +37,7 @@ func checkTree(spans []*trace.Span) error {
 			continue
 		}
 		around := byID[hex.EncodeToString(s.GetParentSpanId())]
-		resumed := strings.HasPrefix(s.GetName(), "resume ") // after a rest, which ended the run's span
+		resumed := strings.HasPrefix(s.GetName(), "resume ") // after a pause, which ended the run's span
 		switch {
 		case around == nil:
 			errs = append(errs, fmt.Errorf("the span around %s (%x) is missing", s.GetName(), s.GetSpanId()))
@@ -53,7 +53,7 @@ func checkTree(spans []*trace.Span) error {
 	return errors.Join(errs...)
 }
 
-// checkCounts compares the numbers of spans by the first word of their names.
+// checkCounts compares the numbers of spans, by the first word of their names, with the journal.
 func checkCounts(spans []*trace.Span, journal []event.Event) error {
 	got := map[string]int{}
 	for _, s := range spans {
@@ -69,7 +69,7 @@ func checkCounts(spans []*trace.Span, journal []event.Event) error {
 	return errors.Join(errs...)
 }
 
-// expectedSpans returns the numbers of spans of a run that did not rest before its end.
+// expectedSpans returns the numbers of spans of a run that did not pause before its end.
 func expectedSpans(journal []event.Event) map[string]int {
 	want := map[string]int{"run": 1, "resume": 0, "node": 0, "provider": 0, "iteration": 0, "attempt": 0, "invoke_agent": 0, "decide": 0, "hook": 0, "check": 0}
 	iterations := map[event.Key]bool{}

@@ -23,7 +23,7 @@ type Project struct{ env *environment.Environment }
 // New returns the project of an engine's environment; use [engine.Engine.Authoring].
 func New(env *environment.Environment) Project { return Project{env} }
 
-// SchemaBase is the URL prefix of the published schemas without plugins, each <file>.json.
+// SchemaBase is the URL prefix of the published schemas, each <file>.json. They know no plugins.
 const SchemaBase = "https://raw.githubusercontent.com/dodo-digital/agent-pipelines/main/docs/schema/"
 
 // DialectFiles returns the names of the authored file types: pipeline, stage, config.
@@ -35,9 +35,9 @@ func DialectFiles() []string {
 	return names
 }
 
-// DialectSchema returns the JSON Schema (draft 2020-12) of one of [DialectFiles], for editors. It is indented and
-// ends with a newline. It accepts every document that the compiler accepts, and checks types, enumerated values,
-// bounds and required keys. It does not know other files, names or plugins. An unknown file is [engine.ErrOptions].
+// DialectSchema returns the JSON Schema (draft 2020-12) of one of [DialectFiles], for editors, with a final newline.
+// The schema accepts every document that the compiler accepts, and checks types, enumerated values, bounds and
+// required keys. It does not know other files, names or plugins. An unknown file is [engine.ErrOptions].
 func DialectSchema(file string) ([]byte, error) {
 	for _, m := range reference.Files() {
 		if m.Name == file {
@@ -70,8 +70,8 @@ const (
 )
 
 // Lint checks stages and pipelines for all faults for which a start would be refused, and for probable mistakes. It
-// runs and writes nothing in the project. The project's settings file is last, if it was selected or has faults; with
-// faults, the other targets are checked without it. An unknown name is a [*sources.NotFoundError].
+// runs and writes nothing in the project. The project's settings file is last, if it was selected or has faults; a
+// file with faults does not apply to the other targets. An unknown name is a [*sources.NotFoundError].
 func (pr Project) Lint(ctx context.Context, o LintOptions) ([]LintTarget, error) {
 	l, config, err := pr.newLinter(ctx, o.Commands)
 	if err != nil {
@@ -137,7 +137,7 @@ func (pr Project) hasProjectSettings() bool {
 }
 
 // newLinter returns a linter, in which commands override those of the files, and the lint target of the
-// project's settings file. A settings file with faults is not applied.
+// project's settings file. If that file has faults, it is not applied.
 func (pr Project) newLinter(ctx context.Context, commands map[string]string) (lint.Linter, LintTarget, error) {
 	s := pr.env.Settings
 	configs, found, err := s.Assign(ctx, pr.env.Host)

@@ -22,7 +22,7 @@ type ProviderCheck struct {
 	Name    string   `json:"name"`
 	Aliases []string `json:"aliases,omitempty"`
 	Summary string   `json:"summary,omitempty"`
-	// Default reports that the provider is used by stages that name none.
+	// Default reports that the provider is used by stages that name no provider.
 	Default bool `json:"default"`
 	// Findings are the provider's findings about its dependencies; may be empty.
 	Findings []sdk.Finding `json:"findings"`
@@ -32,7 +32,7 @@ type ProviderCheck struct {
 
 // CheckProviders asks every provider, configured by the settings, whether it is ready. It starts plugin
 // processes, which end with the engine. The default provider is first, the others follow by name. The error
-// is [yamldoc.Diagnostics] if a settings file has faults, or ctx's; an unusable provider is an entry of the list.
+// is [yamldoc.Diagnostics] if a settings file has faults, or ctx's cause; an unusable provider is a list entry.
 func (pr Project) CheckProviders(ctx context.Context) ([]ProviderCheck, error) {
 	configs, _, err := pr.env.Settings.Assign(ctx, pr.env.Host)
 	if err != nil {
@@ -66,7 +66,7 @@ func (pr Project) CheckProviders(ctx context.Context) ([]ProviderCheck, error) {
 	return checks, nil
 }
 
-// defaultProvider returns the canonical name of the provider of stages that name none, "" for none.
+// defaultProvider returns the canonical name of the provider of stages that name no provider, "" for none.
 func (pr Project) defaultProvider(ctx context.Context) string {
 	name := cmp.Or(pr.env.Config.ProviderOverride, pr.env.Settings.Defaults().Provider, pr.env.Config.DefaultProvider)
 	if c, err := pr.env.Host.Component(ctx, sdk.KindProvider, name); err == nil {
@@ -102,7 +102,7 @@ type Isolation struct {
 	Failure *failure.Error `json:"-"`
 }
 
-// CheckIsolation tries every isolation mode with an empty process.
+// CheckIsolation tries every isolation mode with a process that only confines itself.
 func (pr Project) CheckIsolation(ctx context.Context) []Isolation {
 	var all []Isolation
 	for _, mode := range []sandboxpolicy.Mode{sandboxpolicy.Workspace, sandboxpolicy.Strict} {

@@ -18,11 +18,11 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Setting is an effective setting of the settings files.
+// Setting is one setting with its source.
 type Setting struct {
 	Key string `json:"key"` // such as "providers.claude.model"; the provider's name, never an alias
-	// Value is the setting as text. Of a provider's config only the member names are shown: it may hold
-	// secrets.
+	// Value is the setting as text. Of the config of a provider or notification it has only the member names, because
+	// a config may hold secrets.
 	Value string `json:"value"`
 	From  string `json:"from"` // "file:line:column", or the option that set it
 }
@@ -71,15 +71,15 @@ type SettingOrigin struct {
 	Effective bool `json:"counts"`
 }
 
-// SettingOrigins returns the settings of all layers, sorted by key, then by precedence. It fails with [yamldoc.Diagnostics]
-// if a file has faults.
+// SettingOrigins returns the settings of all layers, sorted by key, then by precedence. It fails with
+// [yamldoc.Diagnostics] if a file has faults.
 func (pr Project) SettingOrigins(ctx context.Context) ([]SettingOrigin, error) {
 	all, _, err := pr.origins(ctx)
 	return slices.DeleteFunc(all, func(row SettingOrigin) bool { return row.Layer == "" }), err
 }
 
-// origins returns the settings of all layers as [Project.SettingOrigins] does, with those of the program's options, which
-// have no layer. The diagnostics are warnings.
+// origins returns the settings of all layers as [Project.SettingOrigins] does, and the settings of the program's
+// options, which have no layer. The diagnostics are warnings.
 func (pr Project) origins(ctx context.Context) ([]SettingOrigin, yamldoc.Diagnostics, error) {
 	_, warnings, err := pr.env.Settings.Assign(ctx, pr.env.Host)
 	if err != nil {
@@ -214,7 +214,7 @@ type Background = settings.Background
 
 // Values of [Background].
 const (
-	// BackgroundUnset: no settings file sets it, or one of them is invalid.
+	// BackgroundUnset means that no settings file sets the place, or that a settings file has faults.
 	BackgroundUnset = settings.BackgroundUnset
 	// BackgroundOff runs the session in the terminal that starts it.
 	BackgroundOff = settings.BackgroundOff
@@ -225,8 +225,8 @@ const (
 )
 
 // Background returns the setting of the project's .claude/config.yaml, or else of the user's config.yaml. An
-// unattended run, as in CI, ignores the project's file. [engine.Engine.Run] and [engine.Engine.Preflight] report the faults
-// of these files.
+// unattended run, as in CI, ignores the project's file. [engine.Engine.Run] and [engine.Engine.Preflight] report the
+// faults of these files.
 func (pr Project) Background(unattended bool) Background {
 	if pr.env.Settings.Diagnostics().HasErrors() {
 		return BackgroundUnset

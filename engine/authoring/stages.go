@@ -42,7 +42,7 @@ type StageInfo struct {
 	Artifact string `json:"artifact,omitempty"`
 	// Shadows lists the stage.yaml files of hidden stages of the same name.
 	Shadows []string `json:"shadows,omitempty"`
-	// Passed reports that there are no faults.
+	// Passed reports that the stage has no faults.
 	Passed bool `json:"passed"`
 }
 
@@ -75,11 +75,11 @@ func (pr Project) Stages(ctx context.Context) ([]StageInfo, error) {
 // StageNames returns the sorted names of [Project.Stages]. It reads no stage files and starts no plugins.
 func (pr Project) StageNames() []string { return pr.env.Roots().Stages("") }
 
-// PipelineNames returns the sorted names of [Project.Pipelines], without reading them.
+// PipelineNames returns the sorted names of [Project.Pipelines]. It reads no pipeline files.
 func (pr Project) PipelineNames() []string { return pr.env.Roots().Pipelines() }
 
-// Stage describes the stage with the name. The error is a [*sources.NotFoundError], or [yamldoc.Diagnostics] with the faults
-// of its files.
+// Stage describes the stage with the name. The error is a [*sources.NotFoundError], or [yamldoc.Diagnostics] with the
+// faults of its files.
 func (pr Project) Stage(ctx context.Context, name string) (*StageDetail, error) {
 	l, _, err := pr.newLinter(ctx, nil)
 	if err != nil {
@@ -131,11 +131,11 @@ type PipelineInfo struct {
 	Nodes []string `json:"nodes"`
 	// Shadows lists the files of hidden pipelines of the same name.
 	Shadows []string `json:"shadows,omitempty"`
-	// Passed reports that there are no faults.
+	// Passed reports that the pipeline has no faults.
 	Passed bool `json:"passed"`
 }
 
-// Pipelines lists all pipelines that can be run by name, as [Project.Stages] does.
+// Pipelines lists all pipelines that can be run by name, from the same places as [Project.Stages].
 func (pr Project) Pipelines(ctx context.Context) ([]PipelineInfo, error) {
 	l, _, err := pr.newLinter(ctx, nil)
 	if err != nil {
@@ -167,7 +167,7 @@ func newPipelineInfo(l lint.Linter, name string, files []string) PipelineInfo {
 }
 
 // PipelinePlan compiles a pipeline, given by name or path, for display only. It returns the faults and warnings; the
-// plan is nil if the faults prevent it. The error is a [*sources.NotFoundError] or a fault of the settings.
+// plan is nil if the faults prevent a plan. The error is a [*sources.NotFoundError] or a fault of the settings.
 func (pr Project) PipelinePlan(ctx context.Context, name string) (*plan.Plan, yamldoc.Diagnostics, error) {
 	l, _, err := pr.newLinter(ctx, nil)
 	if err != nil {
@@ -188,7 +188,7 @@ func checkPipeline(l lint.Linter, name, file string) (*plan.Plan, yamldoc.Diagno
 }
 
 // PipelineText returns the file of a pipeline, given by name or path, unchanged. The error is a
-// [*sources.NotFoundError].
+// [*sources.NotFoundError], or about an unreadable file.
 func (pr Project) PipelineText(name string) (file string, text []byte, err error) {
 	roots := pr.env.Roots()
 	file, err = roots.FindPipeline(name)

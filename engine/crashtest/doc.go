@@ -7,6 +7,6 @@
 // [Trials] runs the whole test for a command line: copies of the project, undisturbed runs, repeatable kills,
 // resumes, and a [Report]. See docs/crash-testing.md.
 //
-// It runs no pipeline in this process. Agents' output is compared literally, so that agents must be
-// deterministic, as the mock provider is.
+// Package crashtest runs no pipeline in its own process. Agents' output is compared literally, so that agents must
+// be deterministic, as the mock provider is.
 package crashtest

@@ -16,9 +16,9 @@ const journalFile = "events.jsonl"
 type treatment int
 
 const (
-	// stable events occur once and in order, however often a run was killed. It is the default.
+	// stable events occur once and in order, however often a run was killed. This treatment is the default.
 	stable treatment = iota
-	// repeatable events recur if their attempt is repeated after a crash; the last one counts.
+	// repeatable events recur if their attempt is repeated after a crash; the last event counts.
 	repeatable
 	// transient events record kernels, attempts, timers and recoveries; they are not compared.
 	transient
@@ -32,7 +32,7 @@ var treatments = map[event.Type]treatment{
 	event.ToolCall:   repeatable, // see isSuperseded
 	event.ToolResult: repeatable,
 
-	event.KernelStart:      transient, // kernel starts
+	event.KernelStart:      transient, // one for each kernel
 	event.SessionImported:  transient,
 	event.SessionPaused:    transient,
 	event.SessionResumed:   transient,
@@ -94,8 +94,8 @@ func lastRun(journal []event.Event) []event.Event {
 	return journal
 }
 
-// sequences returns the events to compare, by branch and step. Only within a branch and step is the order of events
-// defined.
+// sequences returns the events to compare, by branch and step. The order of events is defined only within a branch and
+// step.
 func (r reader) sequences(journal []event.Event) map[string][]entry {
 	sequences := map[string][]entry{}
 	for i, e := range journal {
@@ -151,9 +151,9 @@ func eventName(e event.Event) string {
 	return name
 }
 
-// isSuperseded reports whether a later kernel repeated the event's attempt, so that its later event counts.
+// isSuperseded reports whether a later kernel repeated the event's attempt, so that the repeated event counts instead.
 //
-// The result of a gated call is superseded only if its attempt had ended in an error, after which the next
+// The result of a gated call is superseded only if the call's attempt had ended in an error, after which the next
 // attempt starts over. A call whose effect happened twice thus shows as two results.
 func isSuperseded(journal []event.Event, i int) bool {
 	e := journal[i]

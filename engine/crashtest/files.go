@@ -17,8 +17,8 @@ const (
 	ignored             // not compared
 )
 
-// rule says how files of a name are compared. Name matches in any directory; a leading slash means the
-// session's own directory, a trailing one matches directories.
+// rule says how files with a name are compared. The name matches in any directory. A leading slash means the
+// session's own directory; a trailing slash matches directories.
 type rule struct {
 	name string
 	form form

@@ -25,13 +25,13 @@ type processEnd struct {
 	text   string
 }
 
-// watchdog kills a kernel at its moments, in order, over all processes of a trial.
+// watchdog kills a kernel at each of the moments, in order, over all processes of a trial.
 type watchdog struct {
 	journal string
 	moments []Moment
 	lines   counter
-	// fromLine is the line that the next moment is relative to. reachedAt is the time when its line was
-	// written.
+	// fromLine is the line that the next moment is relative to. reachedAt is the time at which the watchdog found the
+	// moment's line in the journal.
 	fromLine  int
 	reachedAt time.Time
 }
@@ -152,7 +152,7 @@ type timeline []time.Duration
 
 // The kind of a trial's moments depends on its number.
 const (
-	kinds      = 4 // 0: at a line
+	kinds      = 4 // number of kinds; kind 0 is at a line
 	kindAfter  = 1 // between two lines
 	kindAgain  = 2 // at a line, and again a few lines later
 	kindTime   = 3 // uniform in time: long hooks and checks are killed more often
@@ -179,8 +179,8 @@ func moments(seed uint64, n, total int, line timeline) []Moment {
 	return []Moment{first}
 }
 
-// moment converts a time of the run into a delay after the line before it, which is the same place in a
-// slower run.
+// moment converts a time of the run into a delay after the line before that time. In a slower run, this is the same
+// place.
 func (l timeline) moment(t time.Duration) Moment {
 	i, found := slices.BinarySearch(l, t)
 	if found {

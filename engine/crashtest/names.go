@@ -25,8 +25,8 @@ import (
 // names holds the names that are unique to a session, and replaces them by placeholders.
 type names struct {
 	replacer *strings.Replacer
-	// session is the session's name. pattern matches it in texts: in the path of its directory, in its
-	// progress file and its title.
+	// session is the session's name. pattern matches that name in texts: in the path of the session's directory, and
+	// in the name and title of its progress file.
 	session string
 	pattern *regexp.Regexp
 	// recovery holds the ids of questions caused by interrupted attempts, escalations the names of their
@@ -35,7 +35,7 @@ type names struct {
 	escalations []string
 }
 
-// replace replaces these names in a text by placeholders.
+// replace replaces the session's names in a text by placeholders.
 func (n names) replace(text string) string {
 	return n.pattern.ReplaceAllString(n.replacer.Replace(text), "${1}"+sessionPlaceholder+"${2}")
 }
@@ -64,7 +64,7 @@ func newNames(dir, root string, journal []event.Event) (names, error) {
 			continue
 		}
 		escalation = state.EscalationName(escalation, e.Time)
-		if e.Key.Kind() == event.KeyAttempt { // whether an interrupted attempt may be repeated
+		if e.Key.Kind() == event.KeyAttempt { // asks whether an interrupted attempt may be repeated
 			n.recovery[questionID(e)] = true
 			n.escalations = append(n.escalations, escalation)
 		} else {
@@ -90,7 +90,7 @@ func (r replacements) add(name, by string) {
 	}
 }
 
-// replacer replaces longer names first, because one may begin with another.
+// replacer returns a replacer that tries longer names first, because one name may begin with another.
 func (r replacements) replacer() *strings.Replacer {
 	var pairs []string
 	for _, name := range slices.SortedFunc(maps.Keys(r), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) {

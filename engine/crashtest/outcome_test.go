@@ -250,7 +250,7 @@ func (s *session) addEscalation(before string, key event.Key) (name string) {
 	return name
 }
 
-// addEscalations appends two escalations of one second, at a later time.
+// addEscalations appends two escalations with equal times, after a delay.
 func (s *session) addEscalations(later time.Duration) {
 	s.at = s.at.Add(later)
 	first := s.addEscalation("", firstIteration.Key(event.KeyEscalate, 1))

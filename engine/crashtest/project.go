@@ -43,7 +43,7 @@ func (p *project) copyTo(dir string) error {
 	from := &selection{ReadLinkFS: os.DirFS(p.root).(fs.ReadLinkFS), scratch: scratch, leaveOut: slices.Clone(p.leaveOut)}
 	for _, name := range optionalDirs {
 		if !slices.Contains(p.with, name) {
-			from.leaveOut = append(from.leaveOut, name+"/", name) // a file in a git work tree
+			from.leaveOut = append(from.leaveOut, name+"/", name) // .git is a file in a git work tree
 		}
 	}
 	if err := os.CopyFS(dir, from); err != nil {
@@ -178,7 +178,7 @@ func (r reader) content(root, name, digest string) (any, error) {
 	switch {
 	case digest == "":
 		return "removed", nil
-	case !strings.HasPrefix(digest, "-"): // such as a link
+	case !strings.HasPrefix(digest, "-"): // not a regular file, such as a link
 		return r.replace(digest), nil
 	}
 	b, err := os.ReadFile(filepath.Join(root, name))

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
-// A trial's copy excludes large directories, external links and sessions. Its changes are reported by kind.
+// A trial's copy excludes large directories, external links and sessions. Changes in the copy are reported by kind.
 func TestProject(t *testing.T) {
 	root, copied := t.TempDir(), filepath.Join(t.TempDir(), "copy")
 	put(t, root, "main.go", "package main\n")

@@ -10,7 +10,7 @@ type Report struct {
 	Seed  uint64 `json:"seed"`
 	Kills int    `json:"kills"` // number of trials, which determines their moments
 	// Undisturbed is the duration of a run without kills, Lines the number of its journal lines, Approvals
-	// the number of questions that it approved.
+	// the number of questions that were approved.
 	Undisturbed time.Duration `json:"undisturbed_ns"`
 	Lines       int           `json:"lines"`
 	Approvals   int           `json:"approvals"`
@@ -51,7 +51,7 @@ type Process struct {
 // Equal reports whether the trial's outcome equals the undisturbed run's, with no process left.
 func (t Trial) Equal() bool { return len(t.Differences) == 0 && len(t.LeftProcesses) == 0 }
 
-// Equal reports whether all trials are equal.
+// Equal reports whether all trials equal the undisturbed run.
 func (r *Report) Equal() bool {
 	return !slices.ContainsFunc(r.Trials, func(t Trial) bool { return !t.Equal() })
 }

@@ -25,7 +25,7 @@ const (
 
 // Limits of a trial.
 const (
-	maxRounds   = 200 // processes, for pipelines that keep asking
+	maxRounds   = 200 // processes per trial: a pipeline may ask without end
 	maxFailures = 3   // failed ends after a kill (recovery: fail); each is resumed
 )
 
@@ -58,8 +58,8 @@ type Trials struct {
 	Only  int
 	// Parallel is the number of concurrent trials, at least one.
 	Parallel int
-	// Keep keeps all copies. By default, copies of trials with differences are kept, with the undisturbed
-	// one.
+	// Keep keeps all copies. By default, copies of trials with differences or left processes are kept, and the copy
+	// of the undisturbed run with them.
 	Keep bool
 	// Observe is called with each finished trial, never concurrently. ObserveUndisturbed is called once, after the
 	// undisturbed runs and before the trials. Both may be nil.

@@ -91,7 +91,7 @@ func (t *Trials) runUndisturbed(ctx context.Context, p *project, scratch string)
 		if err != nil {
 			return outcome, nil, err
 		}
-		began := time.Now().Round(0) // the journal's clock
+		began := time.Now().Round(0) // without a monotonic time, as in the journal
 		o, err := tr.runWithoutKill(ctx)
 		if err != nil {
 			return outcome, nil, err

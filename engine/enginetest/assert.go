@@ -28,7 +28,7 @@ func AssertIterationCount(t testing.TB, s *Session, want int) {
 
 // iterationPlace names the stage, node, iteration and provider of an iteration.
 func iterationPlace(e event.Event) string {
-	d, _ := event.Decode[event.IterationCompleteData](e) // on error the cursor remains
+	d, _ := event.Decode[event.IterationCompleteData](e) // on error only the cursor is shown
 	if e.Cursor == nil {
 		return d.Stage
 	}

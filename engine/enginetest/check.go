@@ -9,10 +9,10 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Check is the result of a check, in place of the plugin's. The zero value matches every check and passes.
+// Check is the result of a check, in place of the plugin's result. The zero value matches every check and passes.
 type Check struct {
-	// Selectors; all that are set must match. Node is a node's id; Visit and Iteration count from 1. Checks
-	// at the entry of a node have no iteration. Contains is a substring of the check's configuration, such as
+	// Node to Contains are selectors; all that are set must match. Node is a node's id; Visit and Iteration count from
+	// 1. Checks at the entry of a node have no iteration. Contains is a substring of the check's configuration, such as
 	// its command.
 	Node      string
 	Visit     int

@@ -38,7 +38,7 @@ nodes:
 	}
 }
 
-// Planned steps are executed and checked, and repeated with the test's output after a failed test.
+// Planned steps are executed and checked. After a failed test they are repeated, with the test's name in the prompts.
 func TestCycle(t *testing.T) {
 	s := enginetest.NewMockSession(t, enginetest.Fixtures{
 		Files: map[string]string{".claude/pipelines/cycle.yaml": `

@@ -19,10 +19,10 @@ import (
 // Reply is the behavior of an agent for one request. The zero value takes no time, prints one line, and
 // leaves a result that asks to continue.
 type Reply struct {
-	// Selectors; all that are set must match. Provider is one of [Fixtures].Providers, Node a node's id, Stage a
-	// stage's name, Step the id of a step. Iteration, Attempt and Visit count from 1. Epoch is the number of the
-	// session's start: 1 for the run, 2 for its first resume. Purpose defaults to work; questions of strategies have
-	// another purpose.
+	// Provider to Purpose are selectors; all that are set must match. Provider is one of [Fixtures].Providers, Node a
+	// node's id, Stage a stage's name, Step the id of a step. Iteration, Attempt and Visit count from 1. Epoch is the
+	// number of the session's start: 1 for the run, 2 for its first resume. Purpose defaults to work; questions of
+	// strategies have another purpose.
 	Provider  string
 	Node      string
 	Stage     string
@@ -87,7 +87,7 @@ type script struct {
 	replies  []Reply
 	fallback func(provider string, req sdk.ExecuteRequest) Reply
 
-	mu       sync.Mutex // guards:
+	mu       sync.Mutex // guards requests
 	requests []sdk.ExecuteRequest
 }
 
@@ -127,7 +127,7 @@ func (s *script) received() []sdk.ExecuteRequest {
 	return slices.Clone(s.requests)
 }
 
-// provider answers for one name from the script.
+// provider is a mock provider that answers from the script.
 type provider struct {
 	name   string
 	script *script

@@ -26,7 +26,7 @@ type Fixtures struct {
 	// Run selects the run. Session defaults to "test".
 	Run engine.RunOptions
 	// Replies are the agents' replies; the first one that matches a request is used. Without a match, Script
-	// answers or else the zero Reply.
+	// answers; without Script, the reply is the zero Reply.
 	Replies []Reply
 	// Script answers requests that no reply matches, for example with a new answer for each visit. It gets
 	// the provider's name. Parallel blocks and steps call it concurrently.

@@ -28,7 +28,7 @@ nodes:
   - {id: build, runs: 3, prompt: "build ${CONTEXT}", delay: 600}
 `
 
-// shipFiles returns a project with the pipeline ship and the stage think.
+// shipFiles returns the files of a project with the pipeline ship and the stage think.
 func shipFiles(more map[string]string) map[string]string {
 	all := map[string]string{
 		".claude/pipelines/ship.yaml":     ship,
@@ -130,7 +130,7 @@ func (taste) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, err
 	return sdk.Decision{Action: actions[req.Hint], Reason: "the agent said " + req.Hint}, nil
 }
 
-// Providers of a block have their own replies; a strategy and a plan can be mocked.
+// Providers of a block have their own replies; a test can add a strategy and compile the plan.
 func TestProvidersAndStrategies(t *testing.T) {
 	s := enginetest.NewMockSession(t, enginetest.Fixtures{
 		Files: map[string]string{"p.yaml": `name: p
@@ -156,7 +156,7 @@ nodes:
 	}
 }
 
-// An agent leaves no result or an invalid one, or cannot work.
+// Replies can leave no result or an invalid one, or fail; each has its own type of error.
 func TestResults(t *testing.T) {
 	for want, r := range map[string]enginetest.Reply{
 		"result_invalid":  {Result: "{"},
@@ -202,7 +202,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A project is copied without files of sessions; Files take precedence, and nothing is written outside.
+// A project is copied without .git and the files of sessions; Files take precedence over its files.
 func TestProject(t *testing.T) {
 	from := fstest.MapFS{
 		".claude/pipelines/ship.yaml":                 {Data: []byte("not this one")},

@@ -29,11 +29,11 @@ type ArtifactInfo struct {
 	Run   int `json:"run,omitempty"`
 	// Latest reports that the node has no newer artifact.
 	Latest bool `json:"newest"`
-	// Valid reports that the artifact meets the node's contract, or that there is none. Faults lists the
+	// Valid reports that the artifact meets the node's contract, or that there is no contract. Faults lists the
 	// violations.
 	Valid  bool          `json:"valid"`
 	Faults []event.Fault `json:"faults,omitempty"`
-	// Problem says why the file cannot be read, "" if it can.
+	// Problem says why the file cannot be read or checked, "" if it can.
 	Problem   string    `json:"problem,omitempty"`
 	File      string    `json:"file"` // absolute
 	Size      int64     `json:"size"` // in bytes
@@ -110,11 +110,11 @@ type artifactRef struct {
 	ref      event.Ref
 }
 
-// apply adds the artifacts that an entry names. Data that cannot be decoded names none.
+// apply adds the artifacts that an entry names. Data that cannot be decoded names no artifact.
 func (c *artifactFold) apply(e timeline.Entry) {
 	switch e.RunID {
 	case c.run:
-	case "": // written by the Bash engine after our events
+	case "": // written by the Bash engine after the events of this engine
 		return
 	default:
 		*c = artifactFold{run: e.RunID}

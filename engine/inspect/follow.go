@@ -53,8 +53,8 @@ const lockPoll = 250 * time.Millisecond
 // plan and the state after it. It then calls observe with further events while a kernel of any process holds
 // the session.
 //
-// Follow returns an error of observe, and ctx's. It takes no lock and writes nothing. Agents' reports are not
-// journaled and not included.
+// Follow returns an error of observe, and the cause of ctx's end. It takes no lock and writes nothing. Agents' reports
+// are not journaled and not included.
 func (i Inspector) Follow(ctx context.Context, session string, lines int, observe func(Update) error) error {
 	dir, err := Open(i.env, session)
 	if err != nil {
@@ -74,7 +74,7 @@ func (i Inspector) Follow(ctx context.Context, session string, lines int, observ
 	return f.followHeld(ctx, i.env.Project)
 }
 
-// readLast passes the last lines elements that read yields to observe, all if lines is negative.
+// readLast passes the last elements that read yields to observe: at most lines, or all if lines is negative.
 func readLast[T any](lines int, observe func(T) error, read func(observe func(T) error) error) error {
 	if lines < 0 {
 		return read(observe)

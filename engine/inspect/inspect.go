@@ -79,14 +79,14 @@ type History struct {
 	Damage string `json:"damage,omitempty"`
 }
 
-// Metrics holds the metrics of a session's latest run: metrics.json, brought up to date.
+// Metrics holds the metrics of a session's latest run, as metrics.json does, but always up to date.
 type Metrics struct {
 	Session   string       `json:"session"`
 	RunID     string       `json:"run_id"`
 	Pipeline  string       `json:"pipeline,omitempty"`
 	Status    state.Status `json:"status"`
 	StartedAt time.Time    `json:"started_at"`
-	EndedAt   *time.Time   `json:"ended_at,omitempty"` // completed, failed, aborted or paused
+	EndedAt   *time.Time   `json:"ended_at,omitempty"` // time of completion, failure, abort or pause
 	timeline.Totals
 }
 

@@ -59,10 +59,10 @@ type Question struct {
 	// Escalation describes how to answer an escalation with a file, nil for other kinds.
 	Escalation *Escalation `json:"escalation,omitempty"`
 	Options    []string    `json:"options"`
-	// AcceptFeedback reports that a rejection may have a text. The stage restarts with it; about a tool call,
-	// the text goes to the agent, which continues.
+	// AcceptFeedback reports that a rejection may have a text. The stage restarts with the text; if the question is
+	// about a tool call, the agent receives the text and continues.
 	AcceptFeedback bool `json:"accept_feedback,omitempty"`
-	// Preview is the beginning of the content in question; Files are the absolute paths of the whole.
+	// Preview is the beginning of the content in question; Files are the absolute paths of its files.
 	Preview string   `json:"preview,omitempty"`
 	Files   []string `json:"files,omitempty"`
 	// Digest binds an answer to the content shown.
@@ -79,7 +79,7 @@ type Question struct {
 }
 
 // QuestionCommands holds command lines for a question. Commands that the question does not accept are "", as
-// are all answers after it was answered.
+// are all answers after the question was answered.
 type QuestionCommands struct {
 	Approve  string `json:"approve,omitempty"`
 	Reject   string `json:"reject,omitempty"`

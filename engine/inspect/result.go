@@ -23,8 +23,8 @@ type Update struct {
 	State *state.State
 	// Report is an agent's progress report; it is not journaled.
 	Report *Report
-	// Warnings holds the compiler's warnings. They are sent once, without an event, before the first event of
-	// a run or resume, and repeated in its [Result].
+	// Warnings holds the warnings of settings and compiler, sent once before the first event of a run or resume and
+	// repeated in its [Result]. Later it holds the faults of an invalid resolution file. Such an update has no Event.
 	Warnings yamldoc.Diagnostics
 	// Plan is the session's plan, Dir the absolute path of its directory.
 	Plan *plan.Plan
@@ -67,15 +67,15 @@ type Result struct {
 	ResumeCommand string `json:"resume_command,omitempty"`
 	// Questions holds the questions that the session waits for.
 	Questions []Question `json:"questions,omitempty"`
-	// Warnings holds the compiler's warnings.
+	// Warnings holds the warnings about the settings and those of the compiler.
 	Warnings yamldoc.Diagnostics `json:"warnings,omitempty"`
 	// Secrets lists secrets found in files that agents wrote in this run or resume. The files are not
 	// changed.
 	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
 }
 
-// Deliverable is the artifact that a run delivers: that of the last node of the pipeline, in list order, that
-// succeeded or was skipped and has one.
+// Deliverable is the artifact that a run delivers. It is the artifact of the last node, in the pipeline's order, that
+// has an artifact and succeeded or was skipped.
 type Deliverable struct {
 	Stage    string `json:"stage"`          // the node's id
 	Path     string `json:"path"`           // path in the plan

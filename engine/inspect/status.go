@@ -93,7 +93,7 @@ type Results struct {
 	Deliverable *Deliverable `json:"deliverable,omitempty"`
 }
 
-// Times counts the events of a session, and says when it began, ended and last did something.
+// Times counts the events of a session, and says when the session began, ended and last wrote an event.
 type Times struct {
 	Events      int64      `json:"events"`
 	LastEvent   string     `json:"last_event,omitempty"`
@@ -122,7 +122,7 @@ type CurrentWork struct {
 }
 
 // Status returns the state of a session from its journal. It takes no lock and starts nothing. The error
-// wraps [store.ErrNoSession] if there is none.
+// wraps [store.ErrNoSession] if there is no such session.
 func (i Inspector) Status(session string) (*Status, error) {
 	var fold statusFold
 	dir, view, err := i.openView(session, fold.begin)
@@ -213,7 +213,7 @@ func statusFromState(p *plan.Plan, st state.State) *Status {
 }
 
 // Sessions lists the project's sessions, the most recently changed first, from the beginning of their
-// state.json. Unreadable ones are listed without a status.
+// state.json. Unreadable sessions are listed without a status.
 func (i Inspector) Sessions() ([]SessionInfo, error) {
 	entries, err := i.env.Project.Sessions()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 // Findings lists the leftovers of agents and plugins that kernels found.
 type Findings struct {
-	// Survivors lists processes of this run that were found outside their plugins' process groups. Those of a killed
-	// kernel were found when the session was opened, those of a plugin when it stopped.
+	// Survivors lists processes of this run that were found outside their plugins' process groups. Processes of a killed
+	// kernel were found when the session was opened, processes of a plugin when the plugin stopped.
 	Survivors []Survivor `json:"survivors,omitempty"`
 	// Late lists the last 50 refused deliveries of abandoned attempts.
 	Late []LateDelivery `json:"late,omitempty"`
@@ -134,8 +134,8 @@ func (h Health) withScore() Health {
 	return h
 }
 
-// madeProgress reports whether an iteration did any work. Events of the Bash engine do not report work; they count as
-// progress unless the agent suspected a plateau.
+// madeProgress reports whether an iteration's agent reported work and suspected no plateau. Events of the Bash engine
+// do not report work; they count as progress unless the agent suspected a plateau.
 func madeProgress(e event.Event) bool {
 	d, err := event.Decode[struct {
 		Summary        string        `json:"summary"`

@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// U233: 1 - 0.1 for each consecutive error - 0.05 for each iteration without progress, of the latest run.
+// U233: the score of the latest run is 1 - 0.1 for each consecutive error - 0.05 for each iteration without progress.
 func TestHealth(t *testing.T) {
 	ours := func(ty event.Type, data any) event.Event {
 		e := event.New(ty, nil, "", data)

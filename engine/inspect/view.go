@@ -24,7 +24,7 @@ const maxPlan = 16 << 20
 // ErrNothingToResume means that the session has no work to resume.
 var ErrNothingToResume = errors.New("nothing to resume")
 
-// NeverBeganError refuses a session directory without events.
+// NeverBeganError returns the error for a session directory without events.
 func NeverBeganError(name string) error {
 	return NewError(ErrNothingToResume, "session '%s' never began: its journal has no events", name).WithHint("start it again")
 }
@@ -44,8 +44,8 @@ type Inspector struct{ env *environment.Environment }
 // New returns the inspector of an engine's environment.
 func New(env *environment.Environment) Inspector { return Inspector{env} }
 
-// Open opens the directory of an existing session, which the caller closes, else the error wraps [store.ErrSessionName] or
-// [store.ErrNoSession].
+// Open opens the directory of an existing session; the caller closes it. The error wraps [store.ErrSessionName] for an
+// invalid name, and [store.ErrNoSession] if there is no such session.
 func Open(env *environment.Environment, session string) (*store.Dir, error) {
 	if err := store.CheckSession(session); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (k View) reread(dir *store.Dir, handle func(event.Event)) error {
 	return err
 }
 
-// recoverView completes the view of a session whose journal cannot be folded.
+// recoverView completes the view of a session whose journal is empty, damaged or of the Bash engine.
 func recoverView(c environment.Config, dir *store.Dir, view View) (View, error) {
 	found, err := recovery.Read(dir)
 	if err != nil {
@@ -156,7 +156,7 @@ func recoverView(c environment.Config, dir *store.Dir, view View) (View, error) 
 		r.State.RunID = ""
 	}
 	view.State, view.needsRepair = r.State, r.Doubt != "" && !r.State.Status.Final()
-	if f := r.State.Failure; f != nil { // of an event that the scheduler made while the journal was restored
+	if f := r.State.Failure; f != nil { // from an event that the scheduler made while the journal was restored
 		complete := *f
 		complete.Remedy, complete.ResumeCommand = failure.Render(f.Remedy, c.Program), failure.Render(f.ResumeCommand, c.Program)
 		view.State.Failure = &complete

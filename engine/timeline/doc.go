@@ -4,9 +4,9 @@
 // calls. Questions, failures and retries refer to the iteration that they are about.
 //
 // Start with [New] and [Timeline.Apply], which returns an [Entry]: the event with its location, its decoded payload and
-// the parts of the timeline that it changed. A reader renders entries and keeps the parts that it needs, so that a reader
-// of a long session needs little memory. The timeline itself keeps the visits of the latest run, and of each loop the
-// current iteration.
+// the parts of the timeline that it changed. A reader renders entries and keeps only the parts that it needs, so that
+// it needs little memory for a long session. The timeline itself keeps the visits of the latest run, and the current
+// iteration of each node, provider of a parallel block, and step.
 //
-// No decision of the engine reads a timeline. Unknown consumption counts as unknown, never as 0.
+// The engine makes no decision from a timeline. Unknown consumption counts as unknown, never as 0.
 package timeline

@@ -7,8 +7,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Entry is an event in the timeline. The pointers are nil unless the event is about such a part; the parts that they
-// point to change with later events.
+// Entry is an event in the timeline. Its pointers are nil unless the event is about such a part of the timeline. Later
+// events change the parts that the pointers refer to.
 type Entry struct {
 	event.Event
 	// Location is the place of the event, zero for the session as a whole. Name is the id of its node.
@@ -19,8 +19,8 @@ type Entry struct {
 	// IdleSince is the time of the last event before a later kernel started, zero for other events. Work in progress
 	// at that time was interrupted.
 	IdleSince time.Time
-	// Iteration is the current iteration of the event's loop. Location may name another iteration of this loop. Began
-	// and Completed report that the event began or completed it.
+	// Iteration is the current iteration of the event's node, provider and step; Location may name another one. Began
+	// and Completed report that the event began or completed Iteration.
 	Iteration        *Iteration
 	Began, Completed bool
 	// Usage is the consumption of the attempt or question that ended.
@@ -60,7 +60,7 @@ type Iteration struct {
 }
 
 // Duration returns the duration in the iteration's result, else the time from the start to the end or to the last
-// failure. It is 0 before both.
+// failure. It is 0 before an end or a failure.
 func (it *Iteration) Duration() time.Duration {
 	switch {
 	case it.Result != nil && it.Result.DurationMS != 0:
@@ -89,7 +89,7 @@ type Question struct {
 	At         time.Time
 	Location   event.Location
 	Name       string                      // id of the node
-	Answer     *event.QuestionAnsweredData // nil before
+	Answer     *event.QuestionAnsweredData // nil before the answer
 	AnsweredAt time.Time
 }
 
@@ -100,7 +100,7 @@ type loop struct {
 	attempts  map[event.Key]bool
 }
 
-// decode passes the payload of an event on, unless it cannot be decoded.
+// decode passes the decoded payload of an event to add, and skips a payload that cannot be decoded.
 func decode[T any](e *Entry, add func(T)) {
 	if d, err := event.Decode[T](e.Event); err == nil {
 		add(d)
@@ -133,7 +133,7 @@ func (l *loop) beginAttempt(e *Entry) {
 	l.attempts[e.Key] = true
 }
 
-// complete ends an iteration. The Bash engine, and a node with steps, have no event for its begin.
+// complete ends an iteration. The Bash engine and nodes with steps have no event for the beginning of an iteration.
 func (l *loop) complete(e *Entry, d event.IterationCompleteData) {
 	it := l.iteration
 	if it == nil || it.Location.Iteration != e.Location.Iteration {
@@ -146,7 +146,7 @@ func (l *loop) complete(e *Entry, d event.IterationCompleteData) {
 	}
 }
 
-// On returns a function that passes an entry and its decoded payload to handle. It skips a payload that cannot be
+// On returns a function that passes an entry and its decoded payload to handle. It skips an entry that cannot be
 // decoded. Readers keep tables of such functions by type of event.
 func On[R, D any](handle func(R, Entry, D)) func(R, Entry) {
 	return func(reader R, e Entry) {

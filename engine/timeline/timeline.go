@@ -105,7 +105,7 @@ func (t *Timeline) enter(e event.Event) {
 	}
 	path := e.Cursor.NodePath
 	switch e.Type {
-	case event.NodeRunStart: // the same for a pipeline that the outer plan embeds; runs of deeper ones do not count
+	case event.NodeRunStart: // the same for a pipeline of a top-level node; runs of deeper pipelines reset nothing
 		if !strings.Contains(path, ".") {
 			isInside := func(inner string, _ int) bool { return strings.HasPrefix(inner, path+".") }
 			maps.DeleteFunc(t.count, isInside)
@@ -160,7 +160,7 @@ func (t *Timeline) finished(v *Visit) Visit {
 	return c
 }
 
-// pause subtracts time in which no kernel held the session from the current visits.
+// pause excludes time in which no kernel held the session from the duration of the run and of its current visits.
 func (t *Timeline) pause(d time.Duration) {
 	t.idleTime += max(d, 0)
 	for _, v := range t.visits {

@@ -5,7 +5,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Totals holds the metrics of a run, in all and by stage.
+// Totals holds the metrics of a run, in total and by stage.
 type Totals struct {
 	// DurationMS is the time from the run's first to its last event, without the time in which no kernel held the session.
 	DurationMS int64 `json:"duration_ms"`
@@ -27,7 +27,7 @@ type Stage struct {
 	Work
 	Steps   *Steps  `json:"steps,omitempty"`   // of the last visit
 	Prompt  *Prompt `json:"prompt,omitempty"`  // the longest one, if prompts have a limit
-	Returns int     `json:"returns,omitempty"` // over counted edges that begin at it
+	Returns int     `json:"returns,omitempty"` // over counted edges that begin at the node
 	Outcome string  `json:"outcome,omitempty"` // of the last visit
 	// MaxTokens and MaxUSD are the stage's own ceilings, 0 for none.
 	MaxTokens int64   `json:"max_tokens,omitempty"`
@@ -37,7 +37,7 @@ type Stage struct {
 // Cycle is a counted edge that has been taken.
 type Cycle struct {
 	Edge  string `json:"edge"`
-	Count int    `json:"count"` // returns over it in the run
+	Count int    `json:"count"` // returns over the edge in the run
 	Limit int    `json:"limit"`
 }
 

@@ -10,8 +10,8 @@ import (
 type Visit struct {
 	Stage     string     `json:"stage"` // the node's id
 	Path      string     `json:"path"`
-	Visit     int        `json:"visit"`         // from 1; re-entries of the node count it up
-	Run       int        `json:"run,omitempty"` // of the whole pipeline, from the second one on
+	Visit     int        `json:"visit"`         // from 1, plus 1 for each re-entry of the node
+	Run       int        `json:"run,omitempty"` // of the whole pipeline, set from the second run on
 	StartedAt time.Time  `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 	// DurationMS is the time from the start to the end, or to the last event, without the time in which no kernel held
@@ -20,7 +20,7 @@ type Visit struct {
 	End
 	Work
 	Steps *Steps `json:"steps,omitempty"`
-	// Prompt describes its longest prompt, if prompts have a limit.
+	// Prompt describes the visit's longest prompt, if prompts have a limit.
 	Prompt *Prompt `json:"prompt,omitempty"`
 	// Checks are the last results of the node's checks, in the order in which they were first made.
 	Checks []Check `json:"checks,omitempty"`

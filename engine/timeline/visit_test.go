@@ -52,7 +52,7 @@ func cycle() *plan.Plan {
 	}}
 }
 
-// U225, U227, U236: visits in order, with edges, retries of every rung, checks, and the counts of unknown
+// U225, U227, U236: visits are listed in order, with edges, all kinds of retries, checks, and the counts of unknown
 // consumption.
 func TestCycle(t *testing.T) {
 	var j journal
@@ -72,7 +72,7 @@ func TestCycle(t *testing.T) {
 	j.events[len(j.events)-1].Cursor.Step = "b"
 	j.add(event.IterationComplete, "0", event.KeySettle, event.IterationCompleteData{})
 	j.events[len(j.events)-1].Cursor.Step = "b"
-	j.add(event.IterationComplete, "0", event.KeySettle, event.IterationCompleteData{Usage: used(100, 10, 0.5)}) // of the steps, and no attempt
+	j.add(event.IterationComplete, "0", event.KeySettle, event.IterationCompleteData{Usage: used(100, 10, 0.5)}) // the sum of the steps, not an attempt
 	j.add(event.NodeComplete, "0", "", event.NodeCompleteData{Name: "execute", Status: "complete", Outcome: "success", To: "1"})
 	j.add(event.NodeStart, "1", "", nil)
 	j.add(event.AttemptComplete, "1", event.KeyAttempt, event.AttemptCompleteData{})
@@ -144,8 +144,8 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// Visits are counted after a restart of a node, another run of a pipeline, and a new start of the session. A nested
-// pipeline includes the consumption of its stages.
+// A restarted node has a second visit. Another run of a pipeline, or a new start of the session, counts visits from 1
+// again. A nested pipeline includes the consumption of its stages.
 func TestNumbers(t *testing.T) {
 	p := cycle()
 	p.Nodes[1].Kind, p.Nodes[1].Plan = plan.KindPipeline, &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "inner", Kind: plan.KindStage}}}
@@ -208,7 +208,7 @@ func TestNotBegun(t *testing.T) {
 	}
 }
 
-// U228: an event without a key has the location of its cursor, with the visits counted; a key contains its location;
+// U228: an event without a key has the location of its cursor and the number of its visit; a key contains its location;
 // names come from the plan; and events of a fenced kernel do not count.
 func TestLocations(t *testing.T) {
 	line := timeline.New(cycle())
@@ -244,7 +244,7 @@ func TestLocations(t *testing.T) {
 	for range 2 {
 		apply(2, enter("2.0.1"))
 	}
-	for _, path := range []string{"2.0", "20"} { // neither embeds it at the top
+	for _, path := range []string{"2.0", "20"} { // neither is the top-level node that embeds it
 		apply(2, event.New(event.NodeRunStart, &event.Cursor{NodePath: path}, "", nil))
 	}
 	check(at("2.0.1"), "node 2.0.1", inside)
@@ -253,7 +253,7 @@ func TestLocations(t *testing.T) {
 	check(at("2.0.1"), "node 2.0.1", inside)
 }
 
-// Reading a timeline between two events, and folding a journal in two parts, change nothing.
+// Reading a timeline between two events changes nothing.
 func TestIncremental(t *testing.T) {
 	var j journal
 	j.start()

@@ -105,7 +105,7 @@ func (t *Timeline) addUsage(e *Entry, l *loop) {
 	if e.Cursor == nil || t.last[e.Cursor.NodePath] == nil {
 		return
 	}
-	for path := e.Cursor.NodePath; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] { // with the pipelines that embed it
+	for path := e.Cursor.NodePath; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] { // the node and the nodes that embed it
 		if v := t.last[path]; v != nil {
 			if !isQuestion {
 				v.Attempts++
@@ -115,7 +115,7 @@ func (t *Timeline) addUsage(e *Entry, l *loop) {
 	}
 }
 
-// addVisit adds an event to the visit that it belongs to.
+// addVisit adds an event to the visit of its node.
 func (t *Timeline) addVisit(e Entry) {
 	if e.Cursor == nil {
 		return

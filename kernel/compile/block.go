@@ -11,7 +11,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// ignoredOnBlocks are keys of a stage without effect on the node of a block.
+// ignoredOnBlocks are the keys of a stage that have no effect on the node of a block.
 var ignoredOnBlocks = []string{
 	"runs", "termination", "completion", "consensus", "min_iterations", "provider", "model", "context", "delay", "output_path",
 }
@@ -101,8 +101,8 @@ func (b block) checkBranchName(p blockProvider, first map[string]dialect.Locatio
 	first[folded] = p.idAt
 }
 
-// branchNameFault returns the fault of a provider's name in a block; "" for none. It adds to [sources.NameFault] that
-// keys of events reserve "-".
+// branchNameFault returns the fault of a provider's name in a block; "" for none. Beyond [sources.NameFault] it
+// refuses "-", which keys of events reserve.
 func branchNameFault(id string) string {
 	if id == "-" {
 		return "is reserved"

@@ -101,7 +101,7 @@ func copyPlan(p *plan.Plan) *plan.Plan {
 	return &duplicate
 }
 
-// checksWithCommands returns the checks of a node with the references replaced.
+// checksWithCommands returns the checks of a node with the references to commands replaced.
 func checksWithCommands(c *compiler, n *plan.Node, commands map[string]string) []plan.Check {
 	checks := slices.Clone(n.Checks)
 	for i := range checks {
@@ -132,7 +132,7 @@ func checksWithCommands(c *compiler, n *plan.Node, commands map[string]string) [
 	return checks
 }
 
-// wrapsWithCommands returns the wraps of a node with the references replaced; nil for none.
+// wrapsWithCommands returns the wraps of a node with the references to commands replaced; nil for no wraps.
 func wrapsWithCommands(c *compiler, w *plan.Wraps, commands map[string]string) *plan.Wraps {
 	if w == nil || w.Run == "" {
 		return w

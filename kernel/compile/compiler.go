@@ -29,7 +29,7 @@ type compiler struct {
 	mode         string    // the strictest mode of these files and of the overrides
 
 	checkSources   map[*plan.Check]dialect.Map      // the YAML of each check
-	wrapsLocations map[*plan.Wraps]dialect.Location // locations of the commands
+	wrapsLocations map[*plan.Wraps]dialect.Location // locations of the wrapped commands
 
 	embeddedPlans map[string]*plan.Plan // by path; nil for a file without a plan
 	sizes         map[*plan.Plan]int    // numbers of nodes

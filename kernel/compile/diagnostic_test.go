@@ -156,7 +156,7 @@ func TestUnreadableFile(t *testing.T) {
 	require(t, len(got) == 1 && strings.Contains(got[0], "is a directory"), got)
 }
 
-// A fault of the number of a loop's iterations has no line.
+// A fault in the number of a loop's iterations, which comes from the command line, has no line.
 func TestLoopOfNegativeLength(t *testing.T) {
 	_, err := compile.Stage(diagnosticRequest(t, library(nil)), compile.Loop{Stage: "tick", Max: -1})
 	require(t, err != nil && strings.Contains(err.Error(), "max: error[AP-YAML-103]: the number of iterations must be at least 1, not -1"), err)

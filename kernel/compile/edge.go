@@ -13,7 +13,7 @@ import (
 
 var targets = []string{plan.ToNext, plan.ToDone, plan.ToRetry, plan.ToPause, plan.ToAbort, plan.ToFailed}
 
-// edge is one transition of a node as written.
+// edge is one edge of a node, an entry of its key transitions, as written.
 type edge struct {
 	dialect.Map // the long form; Node is nil for the short form
 	plan.Edge
@@ -43,7 +43,7 @@ func readTransitions(a sources.Node) (edges []edge, whole bool) {
 	return edges, whole
 }
 
-// readEdge reads one transition. To is "" if there is no target; the fault is reported.
+// readEdge reads one edge. To is "" if there is no target; the fault is reported.
 func readEdge(m dialect.Map, entry yamldoc.Entry) edge {
 	e := edge{outcome: plan.Outcome(entry.Key), toAt: m.At(entry.Value.Pos)}
 	switch entry.Value.Kind {
@@ -61,7 +61,7 @@ func readEdge(m dialect.Map, entry yamldoc.Entry) edge {
 	return e
 }
 
-// planEdges returns the edges of the plan; nil for none.
+// planEdges returns the edges by outcome, as the plan holds them; nil for none.
 func planEdges(edges []edge) map[plan.Outcome]plan.Edge {
 	if len(edges) == 0 {
 		return nil

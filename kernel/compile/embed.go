@@ -12,15 +12,15 @@ import (
 // A few small files that embed each other can have a huge number of nodes; these bounds limit the number.
 const (
 	maxEmbedding = 10     // files in a chain, the outermost included
-	maxNodes     = 10_000 // of a pipeline with all embedded pipelines
+	maxNodes     = 10_000 // nodes of a pipeline with all embedded pipelines
 )
 
-// ignoredOnPipelines are keys of a stage without effect on a node that embeds a pipeline.
+// ignoredOnPipelines are the keys of a stage that have no effect on a node that embeds a pipeline.
 var ignoredOnPipelines = []string{
 	"termination", "completion", "consensus", "min_iterations", "provider", "model", "context", "delay", "output_path",
 }
 
-// includeChain lists the files being compiled from number i on, then file.
+// includeChain joins the names of the files being compiled, from number i on, and of file.
 func includeChain(c *compiler, i int, file string) string {
 	var names []string
 	for _, o := range c.includeStack[i:] {

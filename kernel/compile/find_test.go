@@ -177,7 +177,7 @@ func TestDepthOfEmbedding(t *testing.T) {
 	require(t, err != nil && err.Error() == want, err)
 }
 
-// Five files of twenty nodes each stand for 3.2 million nodes. The compiler counts them without making them.
+// Five files of twenty nodes each stand for 3.2 million nodes. The compiler counts the nodes without creating them.
 func TestSizeOfEmbedding(t *testing.T) {
 	files := map[string]string{}
 	for i, name := range []string{"p", "f1", "f2", "f3", "f4"} {

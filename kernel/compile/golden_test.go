@@ -87,8 +87,8 @@ func compileGolden(t *testing.T, dir string, archive *txtar.Archive) []txtar.Fil
 	return files
 }
 
-// parseGolden returns the compilation of a case by its settings: "pipeline FILE" or "loop STAGE [MAX]", "engine", and
-// --flag=value or VARIABLE=value lines.
+// parseGolden returns the function that compiles a case. Each line of the comment is a setting of the case:
+// "pipeline FILE" or "loop STAGE [MAX]", "engine", --flag=value or VARIABLE=value.
 func parseGolden(t *testing.T, dir, comment string) func() (*compile.Result, error) {
 	t.Helper()
 	req := compile.Request{

@@ -17,8 +17,8 @@ import (
 // defaultQuestion is the question of a confirm without a message.
 const defaultQuestion = "Go on?"
 
-// compileHooks compiles the hooks of a pipeline file and the approvals of its nodes; nil for none. approvals are the
-// nodes' own, by index.
+// compileHooks returns the compiled hooks of a pipeline file and of the approvals of its nodes; nil for none. approvals
+// are those of the nodes, by index.
 func compileHooks(c *compiler, m dialect.Map, data []byte, list []sources.Node, approvals []sources.Approval) []plan.Hook {
 	f := hookCompiler{c, data, list}
 	written := f.readHooks(m)
@@ -34,7 +34,7 @@ func compileHooks(c *compiler, m dialect.Map, data []byte, list []sources.Node, 
 	return numberHooks(all)
 }
 
-// numberHooks sets the numbers of the hooks.
+// numberHooks numbers the hooks from 1 and returns them.
 func numberHooks(hooks []plan.Hook) []plan.Hook {
 	for i := range hooks {
 		hooks[i].Number = i + 1
@@ -159,7 +159,7 @@ func checkPluginAction(m dialect.Map, point plan.HookPoint) {
 	}
 }
 
-// otherMembers returns the members of the map that are not known, as a JSON object; nil for none.
+// otherMembers returns the members whose keys are neither known nor begin with x-, as a JSON object; nil for none.
 func otherMembers(m dialect.Map, known []string) []byte {
 	rest := yamldoc.Node{Kind: yamldoc.Map}
 	for _, e := range m.Node.Entries {

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// inputExtensions are the extensions of the files that a directory as initial input stands for.
+// inputExtensions are the extensions of the files that an initial input stands for if it is a directory.
 var inputExtensions = []string{".md", ".yaml", ".json", ".txt"}
 
 // pattern is one initial input as written: a file, a directory or a glob.
@@ -20,8 +20,8 @@ type pattern struct {
 	at   dialect.Location
 }
 
-// initialInputs expands the patterns to absolute paths of files, sorted, without repetition. A pattern without a
-// file is a warning. It returns nil for no patterns, an empty list for no matches.
+// initialInputs expands the patterns to absolute paths of files, sorted, without repetition. A pattern without
+// a match causes a warning. The result is nil for no patterns, and an empty list for no matches.
 func initialInputs(c *compiler, patterns []pattern) []string {
 	if len(patterns) == 0 {
 		return nil
@@ -56,7 +56,7 @@ func expand(project, pattern string) []string {
 		if err == nil && slices.Contains(inputExtensions, filepath.Ext(file)) && sources.IsFile(file) && !entry.IsDir() {
 			files = append(files, file)
 		}
-		return nil // unreadable files are no inputs
+		return nil // unreadable files are not inputs
 	})
 	return files
 }

@@ -73,7 +73,7 @@ func checkSingleStage(c *compiler, s *sources.Stage) {
 	}
 }
 
-// loopTermination returns the stage's termination with the maximum of the command. It includes check_before, which
+// loopTermination returns the stage's termination with the maximum of loop. The result includes check_before, which
 // only a stage that runs alone has.
 func loopTermination(c *compiler, s *sources.Stage, loop Loop) plan.Termination {
 	stageTermination := sources.Termination{Values: maps.Clone(s.Termination.Values), TypeAt: s.Termination.TypeAt}
@@ -111,8 +111,8 @@ func singleStageArtifact(c *compiler, s *sources.Stage) *plan.Artifact {
 	return &contract
 }
 
-// compileLoopWraps reports a stage with wraps that runs alone, which would have no input. For a validation it returns
-// a plan with the wrapping node alone.
+// compileLoopWraps reports a fault for a stage with wraps, because a stage that runs alone has no input. For a
+// validation it returns a plan whose only node is the wrapping node.
 func compileLoopWraps(c *compiler, s *sources.Stage) *plan.Plan {
 	if !c.validateOnly {
 		s.Errorf(s.KeyPos("wraps"), yamldoc.CodeConflict, fmt.Sprintf("use it in a pipeline, nodes: [{id: %s, stage: %[1]s}], and run that", s.Dir.Name),

@@ -40,7 +40,7 @@ func stageWork(c *compiler, node *plan.Node, a sources.Node) (nodeSettings sourc
 }
 
 // findNodeStage loads the node's stage; nil for a node with a prompt alone. usable is false if the named stage is not
-// usable.
+// usable, or if the node has neither a stage nor a prompt.
 func findNodeStage(c *compiler, a sources.Node) (s *sources.Stage, usable bool) {
 	name, at := a.Text("stage", "loop")
 	if at.Node == nil {

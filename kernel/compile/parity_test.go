@@ -49,8 +49,8 @@ func TestParity(t *testing.T) {
 	}
 }
 
-// compareRecorded returns the kinds of the compared nodes; none for a record without a plan, or with a pipeline
-// that this compiler refuses.
+// compareRecorded compares a recorded plan and returns the kinds of its nodes. It returns none for a record without a
+// plan, for a known difference, and after a failed compilation.
 func compareRecorded(t *testing.T, file, root string) []plan.Kind {
 	t.Helper()
 	data := must(os.ReadFile(file))
@@ -115,7 +115,7 @@ func normalizedPlan(t *testing.T, data []byte) map[string]any {
 	return p
 }
 
-// normalize removes these values from a plan, from the stages of its blocks, and from its embedded plans.
+// normalize removes the values that [normalizedPlan] leaves out, also from stages of blocks and embedded plans.
 func normalize(p map[string]any) {
 	delete(p, "compiled_at")
 	if pipeline, ok := p["pipeline"].(map[string]any); ok {

@@ -31,7 +31,7 @@ func (c *compiler) outermostPlan(file string, data []byte) *plan.Plan {
 	return p
 }
 
-// setRunTimeout replaces the time limit of the run by that of the command line.
+// setRunTimeout replaces the time limit of the run by the one of the command line, if it is set.
 func setRunTimeout(c *compiler, p *plan.Plan) {
 	if seconds := c.Overrides.Timeout; seconds > 0 {
 		p.Pipeline.Guardrails = &plan.Guardrails{MaxRuntimeSeconds: seconds, Source: "--timeout"}
@@ -49,8 +49,8 @@ func mergeCommands(c *compiler, pipeline map[string]string) map[string]string {
 	return all
 }
 
-// compileFile compiles the content of a pipeline file. more are patterns of further initial inputs. It returns nil if
-// there is no plan; the faults are reported.
+// compileFile compiles the content of a pipeline file. more are patterns of further initial inputs. The plan is nil
+// if the file cannot be compiled; the faults are reported.
 func (c *compiler) compileFile(file string, data []byte, more []pattern) *plan.Plan {
 	outer, outerText := c.pipelineDir, c.text
 	c.pipelineDir, c.text, c.includeStack = sources.PipelineFolder(file), data, append(c.includeStack, include{realPath(file), c.Display(file)})
@@ -112,7 +112,7 @@ func (c *compiler) compileNode(a sources.Node, s sources.Scope, defaults sources
 	if w, st, wraps := resolveWraps(c, a); wraps {
 		return c.wrapsNode(a, s, w, st)
 	}
-	if a.Has("wraps") { // has the wrong type
+	if a.Has("wraps") { // wraps has the wrong type
 		return nil, sources.Approval{}
 	}
 	switch a.Kind() {
@@ -210,8 +210,8 @@ func (c *compiler) embedNode(a sources.Node, s sources.Scope) *plan.Node {
 	return node
 }
 
-// pipelineNode returns a node that embeds the named pipeline. It returns nil and reports a fault at a location if
-// the pipeline is not usable.
+// pipelineNode returns a node that embeds the named pipeline. It returns nil and reports a fault if the pipeline is
+// not usable; at is the location of the name.
 func (c *compiler) pipelineNode(a sources.Node, s sources.Scope, name string, at dialect.Location) *plan.Node {
 	node := &plan.Node{ID: a.ID, Kind: plan.KindPipeline, Runs: 1, Inputs: sources.ReadInputs(a.Map, s), Policy: sources.ReadPolicy(a.Map, sources.NodePolicy), Guardrails: sources.ReadGuardrails(a.Map)}
 	node.Description, _ = a.Text("description")

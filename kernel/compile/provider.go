@@ -10,14 +10,14 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// providerChoice is a provider and a model before they are resolved. An empty model is the provider's default.
+// providerChoice is a provider and a model before they are resolved. An empty model means the provider's default.
 type providerChoice struct {
 	provider, model string
 	at              dialect.Location // location of the provider's name
 }
 
-// resolveProvider resolves the provider and model of a node. The order is: command line, environment, node, stage,
-// defaults of the pipeline, configuration files.
+// resolveProvider resolves the provider and model of a node. The first set value wins: command line, environment,
+// node, stage, defaults of the pipeline, configuration files, default provider.
 func resolveProvider(c *compiler, node, stage, defaults sources.Settings) *plan.Provider {
 	chosen := providerFromFiles(c, node, stage, defaults)
 	chosen = overrideProvider(c, chosen, providerChoice{c.Env.Provider, c.Env.Model, c.externalLocation("CLAUDE_PIPELINE_PROVIDER")})
@@ -73,8 +73,8 @@ func checkMismatch(c *compiler, chosen providerChoice, node, stage sources.Setti
 	}
 }
 
-// overrideProvider applies an override to a choice. Another provider also replaces the model, which the new provider
-// would refuse.
+// overrideProvider applies an override to a choice. An override with another provider also replaces the model, which
+// the new provider would refuse.
 func overrideProvider(c *compiler, chosen, over providerChoice) providerChoice {
 	if over.provider != "" && canonicalProvider(c, over.provider) != canonicalProvider(c, chosen.provider) {
 		return over

@@ -76,8 +76,8 @@ func TestProviderByAnotherName(t *testing.T) {
 	compare(t, plan.Provider{Type: "claude", Model: "opus"}, *whole.Plan.Nodes[0].Provider)
 }
 
-// compileWithDefaults compiles a pipeline, or for "" a loop of stage s. The settings have provider openai (an alias
-// of codex), a delay of 7 and two commands.
+// compileWithDefaults compiles a pipeline, or for "" a loop of stage s. The default settings are provider openai (an
+// alias of codex), a delay of 7 and two commands.
 func compileWithDefaults(t *testing.T, pipeline, stage string, change func(*compile.Request)) (*compile.Result, error) {
 	t.Helper()
 	req := diagnosticRequest(t, nil)
@@ -187,7 +187,7 @@ func TestContractOfAStageAlone(t *testing.T) {
 	require(t, !found.HasErrors(), found)
 }
 
-// U018, U251, B6: the flags and the keys of the file make the same hooks, one for each node.
+// U018, U251, B6: the flags and the keys of the file make the same hooks, at most one for each node.
 func TestQuestionsOfTheCommandLine(t *testing.T) {
 	const nodes = "nodes:\n- {id: a, prompt: x}\n- {id: b, prompt: x, require_human_approval: true}\n- {id: c, prompt: x}\n- {id: d, prompt: x}"
 	for name, tt := range map[string]struct {

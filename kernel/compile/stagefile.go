@@ -15,8 +15,8 @@ import (
 // defaultPrompts are the prompt files to try after those of the key prompt, in order.
 var defaultPrompts = []string{"prompts/prompt.md", "prompt.md"}
 
-// findPrompt returns the plan's path of a stage's prompt file. It returns "" and reports a fault if there is none; a
-// file other than the named file is a warning.
+// findPrompt returns the path of a stage's prompt file for the plan. It returns "" and reports a fault if there is
+// none. The use of another file than the named one causes a warning.
 func (c *compiler) findPrompt(s *sources.Stage) string {
 	if s.PromptPath != "" {
 		return s.PromptPath
@@ -57,8 +57,8 @@ func promptFiles(prompt string) []string {
 	return files
 }
 
-// stagePath returns the plan's path of a file of a stage; "" if there is no such file. A file of a library stage must
-// be inside the stage's directory, which is added to the stages to copy.
+// stagePath returns the path of a stage's file for the plan; "" if the file does not exist. A file of a library stage
+// must be inside the stage's directory, which is added to the stages to copy.
 func (c *compiler) stagePath(dir sources.StageDir, file string) string {
 	absolute := file
 	switch {

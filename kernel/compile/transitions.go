@@ -21,7 +21,7 @@ type graph struct {
 	complete    bool           // all edges are valid and have a target
 }
 
-// newGraph reads the edges of the nodes.
+// newGraph reads the edges of the nodes and reports their faults.
 func newGraph(c *compiler, m dialect.Map, list []sources.Node) *graph {
 	f := &graph{compiler: c, Map: m, sources: list, nodes: make([]*plan.Node, len(list)), edges: make([][]edge, len(list)), complete: true}
 	ids := sources.NodeIDs(list)
@@ -188,7 +188,7 @@ func (f *graph) checkRequired(t traversal, at *dialect.Location) (fine bool) {
 	return fine
 }
 
-// pathText renders the path to the end.
+// pathText renders the path to the end; from is a result of [graph.shortestPaths].
 func (f *graph) pathText(from []int, t traversal) string {
 	names := []string{plan.ToDone}
 	for i := from[f.end()]; ; i = from[i] {

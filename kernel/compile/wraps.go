@@ -10,7 +10,7 @@ import (
 )
 
 // resolveWraps returns the wraps of a node, with defaults from the stage that the node names, and that stage. ok is
-// false without wraps. It does not report faults of the stage's name: the compilation of the node does.
+// false without wraps. The compilation of the node, not resolveWraps, reports faults of the stage's name.
 func resolveWraps(c *compiler, a sources.Node) (w sources.Wraps, st *sources.Stage, ok bool) {
 	w = sources.ReadWraps(a.Map)
 	if name := a.Get("stage", "loop"); name.Node != nil && name.Kind == yamldoc.Text {
@@ -33,7 +33,7 @@ func toPlan(w sources.Wraps, c *compiler) *plan.Wraps {
 	return p
 }
 
-// stagePlanDir returns the plan's path of a stage directory. A shipped stage is added to the stages to copy.
+// stagePlanDir returns the path of a stage directory for the plan. A shipped stage is added to the stages to copy.
 func stagePlanDir(c *compiler, dir sources.StageDir) string {
 	if !dir.Library {
 		return c.Display(dir.Path)
@@ -53,7 +53,7 @@ func wrapsArtifact(a *plan.Artifact) *plan.Artifact {
 	return &contract
 }
 
-// refuseWrapping reports a stage of a parallel block with wraps, and returns whether it has one.
+// refuseWrapping reports a fault if a stage of a parallel block has wraps, and returns whether it has.
 func refuseWrapping(c *compiler, a sources.Node) bool {
 	_, _, ok := resolveWraps(c, a)
 	if ok {

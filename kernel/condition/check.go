@@ -26,7 +26,7 @@ var variables = []struct {
 	typ  valueType
 }{{"event", textType}, {"iteration", numberType}, {"provider", textType}, {"session", textType}, {"stage", textType}, {"status", textType}}
 
-// operatorHints are the hints for operators of expr-lang that the language writes in another form.
+// operatorHints are the hints for operators of expr-lang that conditions write in another form.
 var operatorHints = map[string]string{
 	"and": "write &&", "or": "write ||", "not": "write ! before it, and !(a in b) for a not in b",
 	"contains": "write matches with a pattern", "startsWith": `write matches "^…"`, "endsWith": `write matches "…$"`,
@@ -41,7 +41,7 @@ type checker struct {
 	fault *Error
 }
 
-// errorf keeps the first fault.
+// errorf keeps the first fault and returns the type of an invalid expression.
 func (c *checker) errorf(at ast.Node, hint, format string, args ...any) valueType {
 	if c.fault == nil {
 		c.fault = newError(c.text, positionNode(at).Location().From, hint, format, args...)
@@ -49,7 +49,7 @@ func (c *checker) errorf(at ast.Node, hint, format string, args ...any) valueTyp
 	return ""
 }
 
-// positionNode returns the node with the position of a fault. A conditional node has no position of its own.
+// positionNode returns the node whose position a fault of n gets. A conditional node has no position of its own.
 func positionNode(n ast.Node) ast.Node {
 	if choice, ok := n.(*ast.ConditionalNode); ok {
 		return positionNode(choice.Cond)
@@ -160,7 +160,7 @@ func (c *checker) checkBinary(n *ast.BinaryNode) valueType {
 	return boolType
 }
 
-// checkOperands reports operands of another type than want.
+// checkOperands returns result, or reports an operand of another type than want.
 func (c *checker) checkOperands(n *ast.BinaryNode, left, right, want, result valueType) valueType {
 	for _, operand := range []valueType{left, right} {
 		if operand != want {

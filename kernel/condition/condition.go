@@ -45,7 +45,7 @@ func Parse(text string) (*Condition, error) {
 		return nil, c.fault
 	}
 	program, err := expr.Compile(text, expr.Env(Vars{}), expr.AsBool())
-	if err != nil { // expr accepts all that check accepts
+	if err != nil { // unexpected: expr accepts everything that check accepts
 		return nil, syntaxError(text, err)
 	}
 	return &Condition{text: text, program: program}, nil
@@ -66,8 +66,8 @@ func parseTree(text string) (*parser.Tree, *Error) {
 	return tree, nil
 }
 
-// Eval reports whether the condition is true. It never panics; an error depends on the values, such as a division by
-// zero.
+// Eval reports whether the condition is true. It never panics. Only the values can cause an error, such as a division
+// by zero.
 func (c *Condition) Eval(v Vars) (bool, error) {
 	result, err := expr.Run(c.program, v)
 	if err != nil {

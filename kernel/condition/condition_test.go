@@ -65,7 +65,7 @@ func TestEvalFault(t *testing.T) {
 	}
 }
 
-// K14: expressions outside of the language are refused, with the position of the character.
+// K14: expressions outside of the language are refused, with the position of the fault.
 func TestFaults(t *testing.T) {
 	const language = " (the language has == != < > <= >= % && || ! in matches, whole numbers, quoted text, true and false)"
 	const variables = "the variables are event, iteration, provider, session, stage, status)"

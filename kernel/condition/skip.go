@@ -44,8 +44,8 @@ func ParseSkip(text string) (*Skip, error) {
 }
 
 // Eval reports whether the condition is true for an artifact. Values that cannot be compared, items of a value
-// that is not a list, and artifacts of more than [MaxValues] values are errors. A missing field is nil. It does not
-// change fields.
+// that is not a list, and artifacts of more than [MaxValues] values are errors. A missing field is nil. Eval does
+// not change fields.
 func (s *Skip) Eval(fields map[string]any) (bool, error) {
 	if remainingValues(fields, MaxValues) < 0 {
 		return false, fmt.Errorf("condition %q: the artifact has more than %d values, too many for a condition", s.text, MaxValues)
@@ -183,8 +183,8 @@ func (c *skipChecker) checkBuiltin(n *ast.BuiltinNode, inside int) {
 	}
 }
 
-// isItem reports whether a node is the item of a condition, or a part of the item. Searching other lists for each
-// item would multiply the running time.
+// isItem reports whether a node is the item of all, any or none, or a part of the item. Searching any other list for
+// each item would multiply the running time.
 func isItem(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.PointerNode:

@@ -24,7 +24,7 @@ var (
 	fieldNameValue = fieldName()
 )
 
-// size returns a number of bytes, with an optional K, M, G or T.
+// size describes a number of bytes, with an optional K, M, G or T.
 func size(from, to float64) Value {
 	return Value{Type: Size, Least: &from, Most: &to, About: "bytes, as `512K` or `32M`"}
 }

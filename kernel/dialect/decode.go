@@ -89,7 +89,7 @@ func (d decoder) reportMissing(f Field) {
 	d.Errorf(d.Node.Pos, yamldoc.CodeMissing, hint, "%s has no %s", d.Label, f.Name)
 }
 
-// value returns a value that is present. ok is false for a value with a fault, which is reported, and for blank text.
+// value returns a present value. ok is false for a reported fault, a blank choice, and a list or map without members.
 func (d decoder) value(v Member, f Field) (value any, ok bool) {
 	switch f.Value.Type {
 	case Number, Integer:

@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// DidYouMean returns the hint for a wrong name: the nearest name and all candidates. It does not change the slice.
+// DidYouMean returns the hint for a wrong name: the nearest name and all candidates. It does not change candidates.
 func DidYouMean(name string, candidates []string) string {
 	candidates = SortedUnique(slices.Clone(candidates))
 	near := nearest.Name(name, candidates)

@@ -103,7 +103,7 @@ func (m Map) List(key string) ([]*yamldoc.Node, bool) {
 	}
 }
 
-// WrongType reports a value of another type than the wanted one.
+// WrongType reports a value of another type than want, which is a noun for the message.
 func (m Map) WrongType(v Member, want string) {
 	hint := ""
 	if v.Kind == yamldoc.Map && want == "text" {
@@ -166,7 +166,7 @@ func (m Map) KeyPos(key string) yamldoc.Pos {
 	return yamldoc.Pos{}
 }
 
-// Boolean returns a boolean; false if absent.
+// Boolean returns a boolean; false if absent. It reports a value of another type.
 func (m Map) Boolean(key string) bool {
 	v := m.Get(key)
 	if v.Node == nil {

@@ -28,7 +28,7 @@ var BlockStage = Object{
 	Fields: slices.Concat(identityFields(), workFields()),
 }
 
-// identityFields are the keys for the id and the stage or prompt.
+// identityFields returns the keys for the id and the stage or prompt.
 func identityFields() []Field {
 	return []Field{
 		{Name: "id", Doc: "Its name, which other keys refer to. It becomes part of a directory name.", Value: idText()},
@@ -39,7 +39,7 @@ func identityFields() []Field {
 	}
 }
 
-// workFields are the keys of nodes and stages that run a stage or a prompt.
+// workFields returns the keys of nodes and stages of blocks that run a stage or a prompt.
 func workFields() []Field {
 	return []Field{
 		{Name: "runs", Doc: "How many iterations, or how often a pipeline is run.", Value: Value{Type: Any, About: "whole number of at least 1"}, Default: "1"},
@@ -179,7 +179,7 @@ func transitionFields() []Field {
 	return keys
 }
 
-// Edge is the long form of a transition.
+// Edge is the map form of an edge; its short form is the target alone.
 var Edge = Object{
 	Name: "edge", Doc: "An edge with more than its target.",
 	Fields: []Field{

@@ -88,7 +88,7 @@ type Value struct {
 	// warning.
 	Noun   string
 	Unique bool
-	// Exact is for a Choice that must not have trailing newlines.
+	// Exact means that a Choice must not have trailing newlines.
 	Exact bool
 	// NotNull means that the key must have a value wherever it is present.
 	NotNull bool
@@ -149,10 +149,10 @@ const (
 	MaxCount = 1_000_000_000
 )
 
-// AnyText returns a text of any content.
+// AnyText describes a text of any content.
 func AnyText() Value { return Value{Type: Text} }
 
-// textMatching returns a text that matches a pattern.
+// textMatching describes a text that matches a pattern.
 func textMatching(pattern, about string) Value {
 	return Value{Type: Text, Pattern: pattern, About: about}
 }
@@ -165,7 +165,7 @@ func choice[W ~string](words ...W) Value {
 	return v
 }
 
-// ExactChoice returns choices that are compared without trimming.
+// ExactChoice describes a choice that is compared without trimming newlines.
 func ExactChoice[W ~string](words ...W) Value {
 	v := choice(words...)
 	v.Exact = true
@@ -176,7 +176,7 @@ func boolean() Value { return Value{Type: Boolean} }
 
 func count() Value { return integer(minCount, MaxCount) }
 
-// integer returns a whole number within bounds.
+// integer describes a whole number within bounds.
 func integer(from, to float64) Value { return Value{Type: Integer, Least: &from, Most: &to} }
 
 func positive() Value { return Value{Type: Number, Above: bound(0)} }
@@ -189,19 +189,19 @@ func seconds() Value {
 	return v
 }
 
-// Sequence returns a list of items.
+// Sequence describes a list of items.
 func Sequence(item Value) Value { return Value{Type: List, Item: &item} }
 
 // namedSequence is [Sequence] with a name of the items for messages.
 func namedSequence(noun string, item Value) Value { return Value{Type: List, Item: &item, Noun: noun} }
 
-// MapTo returns a map with the author's keys; its members may be without a value.
+// MapTo describes a map with the author's keys, whose members may be without a value.
 func MapTo(item Value) Value { return Value{Type: MapOf, Item: &item, PassThrough: true} }
 
-// NestedObject returns a map that an object describes.
+// NestedObject describes a map with the keys that m defines.
 func NestedObject(m *Object) Value { return Value{Type: Nested, Object: m} }
 
-// AnyOf returns a value in one of several forms.
+// AnyOf describes a value in one of several forms.
 func AnyOf(forms ...Value) Value { return Value{Type: OneOf, Forms: forms} }
 
 func anything() Value { return Value{Type: Any} }
@@ -226,7 +226,7 @@ func fieldNames() Value {
 // nonEmptyPattern matches a text that is not blank.
 const nonEmptyPattern = `(.|\n)*[^\n](.|\n)*`
 
-// nonEmpty returns the list or map v, which must have a member.
+// nonEmpty returns v, a list or map, with the rule that it must have a member.
 func nonEmpty(v Value) Value {
 	v.NonEmpty = true
 	return v
@@ -237,10 +237,10 @@ func notNull(v Value) Value {
 	return v
 }
 
-// limitChoice returns the actions at a limit.
+// limitChoice describes a choice of the actions at a limit.
 func limitChoice() Value { return choice(plan.ToAbort, plan.ToFailed, plan.ToPause) }
 
-// idText returns a name that becomes part of a directory name.
+// idText describes a name that becomes part of a directory name.
 func idText() Value {
 	return Value{Type: Text, Pattern: `[^/\\\x00-\x1f\x7f-\x{9f}]{0,128}`, About: "text without slashes, at most 128 bytes"}
 }

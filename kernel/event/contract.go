@@ -1,7 +1,7 @@
 package event
 
-// InputCheckedData is the result of inspecting the input artifact of a node that was entered: the node can begin, or
-// is skipped.
+// InputCheckedData is the result of inspecting the input artifact of a node that was entered: the node can begin,
+// cannot begin, or is skipped.
 type InputCheckedData struct {
 	// From is the id of the node whose artifact is the input, "$input" for the run's input, "" if there is none.
 	From string `json:"from,omitempty"`
@@ -51,8 +51,8 @@ const (
 	PhaseFinalize       = "finalize"
 )
 
-// AttemptCompleteData ends the attempt of an iteration whose outcome must still be settled. The result contains the
-// fields of [IterationCompleteData] that are missing here.
+// AttemptCompleteData ends the attempt of an iteration whose outcome must still be settled. The file Result contains
+// the fields of [IterationCompleteData] that are missing here.
 type AttemptCompleteData struct {
 	Decision      string `json:"decision"`      // continue, stop, error: for readers
 	AgentDecision string `json:"ask,omitempty"` // the decision, if the agent itself set it
@@ -64,8 +64,8 @@ type AttemptCompleteData struct {
 	DurationMS    int64  `json:"duration_ms"`
 }
 
-// CheckResultData is the result of a check. If it could not be measured, Failure says why; that never counts as
-// passed.
+// CheckResultData is the result of a check. A check that could not be measured never counts as passed, and Failure
+// says why.
 type CheckResultData struct {
 	ID         string         `json:"id"`
 	Type       string         `json:"type"`
@@ -115,7 +115,7 @@ type StepCompleteData struct {
 	Reason  string       `json:"reason,omitempty"`
 	N       int          `json:"n"`
 	Total   int          `json:"of"`
-	Done    int          `json:"done"` // steps complete or skipped so far, including this one
+	Done    int          `json:"done"` // steps complete or skipped when this one ended
 	Failure *FailureData `json:"failure,omitempty"`
 }
 

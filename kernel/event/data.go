@@ -19,9 +19,9 @@ type Ref struct {
 type SessionStartData struct {
 	Mode             string `json:"mode"` // loop or pipeline
 	Pipeline         string `json:"pipeline,omitempty"`
-	PipelineFile     string `json:"pipeline_file,omitempty"` // as in the Bash engine: a path as requested, else absolute; for readers
-	Stage            string `json:"stage,omitempty"`         // loops
-	StageName        string `json:"stage_name,omitempty"`    // loops
+	PipelineFile     string `json:"pipeline_file,omitempty"` // the path as requested, absolute for a name; for readers
+	Stage            string `json:"stage,omitempty"`         // in mode loop: the node's id
+	StageName        string `json:"stage_name,omitempty"`    // in mode loop: the stage's name
 	JournalVersion   int    `json:"journal_version"`
 	SchedulerVersion int    `json:"scheduler_version"`
 	PlanSHA256       string `json:"plan_sha256"` // of plan.json
@@ -127,7 +127,7 @@ type PipelineStartData struct {
 // second run on, in run_start.
 type RunStartData struct {
 	Name string `json:"name"`
-	N    int    `json:"n"`   // from 1; of a nested one in this visit
+	N    int    `json:"n"`   // from 1; in node_run_start counted in the visit
 	Max  int    `json:"max"` // total number of runs
 }
 
@@ -184,7 +184,7 @@ type IterationStartData struct {
 	StageIndex *int   `json:"stage_index,omitempty"`
 }
 
-// Signals are the agent's signals of result.json.
+// Signals are the agent's signals in result.json.
 type Signals struct {
 	PlateauSuspected bool   `json:"plateau_suspected"`
 	Risk             string `json:"risk"`
@@ -263,7 +263,7 @@ type StrategyQuestionData struct {
 
 // StrategyAnswerData is the result of a strategy's question.
 type StrategyAnswerData struct {
-	Error     string `json:"error,omitempty"`      // why the answer is missing or incomplete; after a cancellation the kind of its cause
+	Error     string `json:"error,omitempty"`      // why the answer is missing or incomplete, or a cancellation's kind
 	ErrorType string `json:"error_type,omitempty"` // the kind of the error
 	System    bool   `json:"system,omitempty"`     // as in [FailureData]; the question is repeated after the resume
 	Answer    *Ref   `json:"answer,omitempty"`
@@ -277,14 +277,14 @@ type JudgeStartData struct {
 	Model    string `json:"model"`
 }
 
-// JudgeCompleteData reports the judge's answer, for the same readers.
+// JudgeCompleteData reports the judge's answer, for readers of the Bash engine's events.
 type JudgeCompleteData struct {
 	Status string          `json:"status"` // success or failed
 	Reason string          `json:"reason,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
-// TimerSetData arms a timer that is due the duration After later than the event's time.
+// TimerSetData arms a timer that is due at the event's time plus After.
 type TimerSetData struct {
 	Purpose string        `json:"purpose"` // delay, backoff, guardrail
 	After   time.Duration `json:"after_ns"`
@@ -303,8 +303,8 @@ type StageTransitionData struct {
 	RetryCount int    `json:"retry_count"` // repeated attempts and stage retries in the visit
 }
 
-// ToolCallData is an observed tool call, or a tool call that the kernel decides on. The event of such a call is on
-// the disk before the call is made.
+// ToolCallData is an observed tool call, or a tool call that the kernel decides on. The event of a decided call
+// is on the disk before the call is made.
 type ToolCallData struct {
 	CallID   string          `json:"call_id"`
 	Tool     string          `json:"tool"`
@@ -347,12 +347,12 @@ type CheckpointData struct {
 	Blob Ref `json:"blob"`
 }
 
-// Settlement is the outcome of an iteration under a contract; zero without one. In JSON its members are inlined in
-// iteration_complete.
+// Settlement is the outcome of an iteration under a contract; zero without a contract. In JSON its members are inlined
+// in iteration_complete.
 type Settlement struct {
 	Outcome string `json:"outcome,omitempty"` // an outcome of package plan
 	Message string `json:"message,omitempty"` // the reason, unless it is a success
-	// Artifact is the valid artifact in the node's own version.
+	// Artifact is the file of the valid artifact, nil if there is none.
 	Artifact *Ref `json:"artifact,omitempty"`
 	// Partial is the artifact of an agent that needs the user, as the agent wrote it, if it is not valid.
 	Partial *Ref `json:"partial,omitempty"`

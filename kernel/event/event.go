@@ -48,7 +48,7 @@ func (e Event) Informative() bool { return e.Volatile || e.Type.Informative() }
 // New returns an event with its data marshalled. The data must be one of this package's plain structs, which always
 // marshal; anything else panics.
 //
-// Raw JSON in it, such as a tool's arguments from an agent, may contain invalid UTF-8, which is replaced.
+// Raw JSON in the data, such as a tool's arguments from an agent, may contain invalid UTF-8, which is replaced.
 func New(t Type, cursor *Cursor, key Key, data any) Event {
 	raw, err := marshalPlain(data)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// FailureData is the error record (DIALECT B8).
+// FailureData is the record of a failure in events and in the state (DIALECT B8).
 type FailureData struct {
 	Code          string  `json:"code,omitempty"`
 	ErrorType     string  `json:"error_type"`

@@ -27,7 +27,7 @@ const (
 	KeyHook     KeyKind = "hook"
 	KeyTimer    KeyKind = "timer"
 	KeyManifest KeyKind = "manifest"
-	KeyRestart  KeyKind = "restart"  // of a stage: 1 is a restart beyond its limit, above 1 a stage retry
+	KeyRestart  KeyKind = "restart"  // of a node: number 1 is a restart beyond the limit, a higher number is a stage retry
 	KeySettle   KeyKind = "settle"   // of an iteration, after its checks
 	KeyPlan     KeyKind = "plan"     // of a node's steps
 	KeyEscalate KeyKind = "escalate" // of a node that the user must decide about
@@ -132,7 +132,7 @@ func undash(s string) string {
 	return s
 }
 
-// Kind returns the part before the colon, "" for an empty key.
+// Kind returns the part before the colon, "" for a key without a colon.
 func (k Key) Kind() KeyKind {
 	kind, _, found := strings.Cut(string(k), ":")
 	if !found {

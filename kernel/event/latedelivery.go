@@ -22,8 +22,8 @@ type LateDeliveryData struct {
 	Count int      `json:"count,omitempty"`
 	Bytes int64    `json:"bytes,omitempty"`
 	Tools []string `json:"tools,omitempty"`
-	// Path is the path of a file relative to the session. KeptFile is the file with the late content, at another path
-	// if a later attempt or a reader could confuse it with its own.
+	// Path is the path of a file relative to the session. KeptFile is the file with the late content. Its path differs
+	// from Path if a later attempt or a reader could mistake the file for current content.
 	Path     string `json:"path,omitempty"`
 	KeptFile *Ref   `json:"kept,omitempty"`
 	// Type and Data are the event that ended the effect.

@@ -15,7 +15,7 @@ type Line struct {
 	Type         Type            `json:"type"`
 	Session      string          `json:"session"`
 	Cursor       *Cursor         `json:"cursor"`
-	Data         json.RawMessage `json:"data"`                // by type: docs/run-files.md
+	Data         json.RawMessage `json:"data"`                // docs/run-files.md lists it by type
 	Timestamp    string          `json:"timestamp,omitempty"` // UTC
 	V            int             `json:"v,omitempty"`         // [JournalVersion]
 	Seq          int64           `json:"seq,omitempty"`
@@ -29,7 +29,7 @@ type Line struct {
 	ParentSpanID string          `json:"parent_span_id,omitempty"`
 }
 
-// ErrTooLong means that an event does not fit into a line. Nothing of it is written.
+// ErrTooLong means that an event does not fit into a line. Nothing of the event is written.
 var ErrTooLong = errors.New("event too long for a journal line")
 
 // tsLayout is the Bash engine's time format: UTC, seconds.

@@ -42,10 +42,10 @@ type QuestionAskedData struct {
 	// Hook and Point are those of the confirm that asks; zero in other questions.
 	Hook  int    `json:"hook,omitempty"`
 	Point string `json:"point,omitempty"`
-	// AcceptFeedback means that a reject may have text. It then restarts the stage instead of ending the run. For a
-	// tool call the text goes to the agent, and a reject never ends the run.
+	// AcceptFeedback means that a reject may have text. A reject with text restarts the stage instead of ending the
+	// run. For a tool call the text goes to the agent, and a reject never ends the run.
 	AcceptFeedback bool `json:"accept_feedback,omitempty"`
-	// Preview is the beginning of the subject, Shown are its files with their digests at that time. Files outside the
+	// Preview is the beginning of the subject, Shown are its files with their digests when asked. Files outside the
 	// session have absolute paths.
 	Preview string `json:"preview,omitempty"`
 	Shown   []Ref  `json:"shown,omitempty"`
@@ -93,7 +93,7 @@ type NotifiedData struct {
 	Action   string `json:"action"` // the action that was called
 	Point    string `json:"point"`  // waiting, paused, failed, aborted, completed
 	Question string `json:"question,omitempty"`
-	Times    int    `json:"times"` // always 1; above 1 in journals of versions that sent reminders
+	Times    int    `json:"times"` // 1; above 1 only in journals of earlier versions, which sent reminders
 	// Error is the reason why the notification failed, "" if it did not.
 	Error      string `json:"error,omitempty"`
 	DurationMS int64  `json:"duration_ms"`
@@ -103,8 +103,8 @@ type NotifiedData struct {
 // it is asked.
 func QuestionID(key Key) string { return "q-" + Digest(string(key))[:8] }
 
-// ToolQuestionID returns the id of the question about a tool call. It belongs to the iteration, so that it is the
-// same in every attempt.
+// ToolQuestionID returns the id of the question about a tool call. The id belongs to the iteration, so that it is
+// the same in every attempt.
 func ToolQuestionID(loc Location, callID string) string {
 	return QuestionID(loc.Key(KeyAttempt, 0) + Key("/"+callID))
 }

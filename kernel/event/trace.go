@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// TraceID is the id of a trace in the W3C trace context. Like a [SpanID] it is a hash of a name. It follows from the
-// run and the key, so that a replay yields the same ids.
+// TraceID is the id of a trace in the W3C trace context: a hash of the run's id, so that a replay yields the same
+// TraceID.
 type TraceID [16]byte
 
-// SpanID is the id of a span in its trace.
+// SpanID is the id of a span in its trace: a hash of the run's id, the key and the epoch.
 type SpanID [8]byte
 
 // String returns the id in lower-case hex.
@@ -19,8 +19,8 @@ func (t TraceID) String() string { return hex.EncodeToString(t[:]) }
 // String returns the id in lower-case hex.
 func (s SpanID) String() string { return hex.EncodeToString(s[:]) }
 
-// The kinds of keys that only name spans and request nothing. A node's key has a step or branch if it is for that
-// part of the node.
+// The kinds of keys that only name spans and request nothing. A key of kind node with a step or branch is for
+// that part of the node.
 const (
 	KeyNode      KeyKind = "node"
 	KeyIteration KeyKind = "iteration"
@@ -49,7 +49,7 @@ func KeySpanID(runID string, key Key, epoch int) (id SpanID) {
 }
 
 // Parent returns the key of the enclosing span: an iteration encloses everything with its number, a provider or a
-// step its iterations, a node its parts. It is "" for a node, and without a node.
+// step its iterations, a node its parts. It is "" for a whole node, and for a key without a node.
 func (k Key) Parent() Key {
 	kind, loc, _, ok := k.Parse()
 	switch {

@@ -13,10 +13,10 @@ const (
 	IterationComplete        Type = "iteration_complete"
 	WorkerComplete           Type = "worker_complete"
 	ParallelProviderStart    Type = "parallel_provider_start"
-	ParallelProviderComplete Type = "parallel_provider_complete" // all its work is done; the Bash engine has no event for a failed provider
+	ParallelProviderComplete Type = "parallel_provider_complete" // its work is done; the Bash engine has no failure event
 	Error                    Type = "error"
-	JudgeStart               Type = "judge_start"    // informs; a decision's first question
-	JudgeComplete            Type = "judge_complete" // informs; a decision that took questions
+	JudgeStart               Type = "judge_start"    // informs: the first question of a decision is sent
+	JudgeComplete            Type = "judge_complete" // informs: a decision with questions is made
 )
 
 // The events of this engine that change state.
@@ -59,7 +59,7 @@ const (
 // The events that only inform: a fold ignores them and they are written with the next commit.
 const (
 	StageTransition    Type = "stage_transition"
-	CycleStart         Type = "cycle_start"    // a counted edge has been taken, as node_complete says
+	CycleStart         Type = "cycle_start"    // a counted edge has been taken; follows from node_complete
 	BudgetWarning      Type = "budget_warning" // the cost has exceeded policy.cost.warn_usd
 	StageTimeout       Type = "stage_timeout"
 	StageComplete      Type = "stage_complete"

@@ -28,7 +28,7 @@ func (u Usage) Tokens() iter.Seq2[string, int64] {
 	}
 }
 
-// Plus returns the sum of both; a nil other adds nothing.
+// Plus returns the sum of u and other; a nil other adds nothing.
 func (u Usage) Plus(other *Usage) Usage {
 	if other == nil {
 		return u
@@ -40,7 +40,7 @@ func (u Usage) Plus(other *Usage) Usage {
 	}
 }
 
-// Sum adds known numbers; the sum of two unknown numbers is unknown.
+// Sum adds two numbers. An unknown number (nil) adds nothing; the sum of two unknown numbers is unknown.
 func Sum[T int64 | float64](a, b *T) *T {
 	switch {
 	case a == nil:

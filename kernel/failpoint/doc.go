@@ -2,7 +2,7 @@
 // [Point] between two effects: on the disk, or on a plugin.
 //
 // In a normal build the package does nothing. With the build tag crashpoints Point counts, and the
-// process kills itself with SIGKILL at the point in the environment:
+// process kills itself with SIGKILL at the point that the environment names:
 //
 //	AGENT_PIPELINES_CRASH_AT=<n>          die at the n-th point reached, counted from 1 over all names
 //	AGENT_PIPELINES_CRASH_AT=<name>,...   die at the first point with one of these names

@@ -200,8 +200,8 @@ func (f *eventsFile) checkPath(info fs.FileInfo) error {
 	return damagedError(f.path, "it was removed or replaced while in use")
 }
 
-// appendBatch appends entries stamped to follow the scanner and advances the scanner. The caller holds the
-// file's lock.
+// appendBatch appends entries whose stamps follow the scanner's last event, and advances the scanner. The caller holds
+// the file's lock.
 func (f *eventsFile) appendBatch(batch []*entry, durable bool) error {
 	info, err := f.disk.Stat()
 	if err != nil {

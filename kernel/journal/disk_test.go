@@ -67,7 +67,7 @@ func fullDisk(t *testing.T) {
 	require(t, err == nil && got[0].Seq == int64(len(log.Events)+1), got, err)
 }
 
-// A renamed directory takes the open journal along, so that its path leads to another one or none. Nothing may
+// The open journal moves with its renamed directory, so that its old path has another directory or none. Nothing may
 // then be written or created.
 func TestRenamedDirectory(t *testing.T) {
 	for name, replace := range map[string]bool{"away": false, "and replaced": true} {

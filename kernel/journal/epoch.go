@@ -29,7 +29,7 @@ func (j *Journal) beginRun(ctx context.Context, runID string, first event.Event,
 
 // Start begins an epoch for a kernel that continues the session's run: it appends kernel_start in a new epoch, which
 // ends the journals of all earlier kernels. Epochs are unique. The result holds the events appended by others since
-// the journal was read, which the caller has not applied yet. The new events follow.
+// the journal was read, which the caller has not applied yet, and then the new event.
 func (j *Journal) Start(ctx context.Context, kernel event.KernelStartData) ([]event.Event, error) {
 	return j.beginEpoch(ctx, "", event.New(event.KernelStart, nil, "", kernel))
 }

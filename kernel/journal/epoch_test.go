@@ -79,7 +79,7 @@ func TestBeginLeavesOutWhatTheOlderKernelAppended(t *testing.T) {
 	compare(t, 4, got[0].Seq)
 }
 
-// The older kernel appends as fast as it can while the newer one begins its epoch.
+// The older kernel appends as fast as it can while the newer kernel begins its epoch.
 func TestNothingOfTheOlderOneComesAfterTheNewerOnesStart(t *testing.T) {
 	d := openDir(t)
 	older := begin(t, d, journal.Options{})
@@ -105,7 +105,7 @@ func TestNothingOfTheOlderOneComesAfterTheNewerOnesStart(t *testing.T) {
 	compare(t, journal.Report{}, log.Report)
 	last := log.Events[len(log.Events)-2:]
 	require(t, last[0].Type == event.KernelStart && last[0].Epoch == 2 && last[1].Epoch == 2, last)
-	for i, e := range started { // events that the newer one had not read
+	for i, e := range started { // events that the newer kernel had not read
 		want := log.Events[len(log.Events)-1-len(started)+i]
 		require(t, e.Seq == want.Seq && e.Type == want.Type, e.Seq, e.Type, want.Seq, want.Type)
 	}

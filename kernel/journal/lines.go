@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Line is one line of a journal file, for the repair of a damaged one.
+// Line is one line of a journal file, for the repair of a damaged journal.
 type Line struct {
 	Number int    // from 1
 	Torn   bool   // the last line, without a newline

@@ -146,7 +146,7 @@ func TestGarbageAnywhere(t *testing.T) {
 		}
 		begin := 0
 		for i, end := range ends {
-			// A line is untouched if the garbage is before it and ends a line, or is behind its text.
+			// A line is untouched if a newline, which may be part of the garbage, separates its text from the garbage.
 			untouched := at >= end-1 && (at >= end || strings.HasPrefix(garbage, "\n")) || at < begin || at == begin && strings.HasSuffix(garbage, "\n")
 			if untouched && !read[int64(i+1)] {
 				rt.Errorf("event %d is missing after garbage at %d", i+1, at)

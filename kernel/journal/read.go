@@ -12,9 +12,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Read reads a session's journal without its lock and calls each with its live events in order. It keeps none of
-// them, so that memory does not grow with the journal. An event of the Bash engine gets the number after that of the
-// event before it. A line that is being written is a torn tail. A session without a journal has no events.
+// Read reads a session's journal without its lock and calls each with its live events (not stale) in order. It keeps
+// none of them, so that memory does not grow with the journal. An event of the Bash engine gets the number after that
+// of the event before it. A line that is being written is a torn tail. A session without a journal has no events.
 //
 // The error is that of each, which ends the reading, or of the disk, or says that a newer version wrote the journal.
 // The summary covers the events passed to each.

@@ -16,7 +16,7 @@ import (
 const maxArchived = 1 << 30
 
 // Replace copies a session's journal to events.jsonl.damaged-<n> and replaces it in one step by a journal with the
-// single event e. The event gets the session and the time. Replace returns it and the name of the copy, "" if there
+// single event e. The event gets the session and the time. Replace returns the event and the copy's name, "" if there
 // was no journal. Only the holder of the session's lock may call it, and no [Journal] may be open.
 func Replace(ctx context.Context, dir *store.Dir, e event.Event) (_ event.Event, kept string, err error) {
 	lock, err := dir.OpenFile(store.EventsLock, os.O_CREATE|os.O_RDWR)

@@ -22,7 +22,7 @@ type Report struct {
 	TornTail bool
 	// SuspectTail: the last whole line is unreadable, and it is unknown whether a kernel acted on it.
 	SuspectTail bool
-	// Unnumbered counts the events of the Bash engine.
+	// Unnumbered counts the events of the Bash engine, which have no sequence numbers.
 	Unnumbered int
 	// BadLines are the unreadable lines. Without a gap they are torn lines of earlier crashes.
 	BadLines []BadLine

@@ -8,8 +8,8 @@ import (
 // TotalModel is the total of a [Budget] that equals the model's context size.
 const TotalModel = "model"
 
-// withDefaults returns b with the members that only below has. A node may have a total of its own with the share from
-// its pipeline.
+// withDefaults returns b with its unset members copied from below. A node may have a total of its own with the share
+// from its pipeline.
 func (b *Budget) withDefaults(below *Budget) *Budget {
 	if b == nil || below == nil {
 		return cmp.Or(b, below)

@@ -40,7 +40,7 @@ type Edge struct {
 	OnLimit  string `json:"on_limit,omitempty"` // pause, failed or abort; default the policy's
 }
 
-// MarshalJSON writes the short form if only To is set.
+// MarshalJSON writes a string if only To is set, else an object.
 func (e Edge) MarshalJSON() ([]byte, error) {
 	type long Edge
 	if e == (Edge{To: e.To}) {
@@ -49,7 +49,7 @@ func (e Edge) MarshalJSON() ([]byte, error) {
 	return json.Marshal(long(e))
 }
 
-// UnmarshalJSON reads both forms.
+// UnmarshalJSON reads a string or an object.
 func (e *Edge) UnmarshalJSON(data []byte) error {
 	type long Edge
 	if len(data) > 0 && data[0] == '"' {
@@ -63,7 +63,7 @@ func (e *Edge) UnmarshalJSON(data []byte) error {
 type Artifact struct {
 	Type    string          `json:"type,omitempty"`
 	Version string          `json:"version,omitempty"`
-	Schema  json.RawMessage `json:"schema,omitempty"` // JSON Schema, resolved
+	Schema  json.RawMessage `json:"schema,omitempty"` // the JSON Schema itself, also if the source names a file
 	From    string          `json:"from,omitempty"`   // file, result, output, tool:<name>
 	// Carry are fields that are copied from the input artifact if the node's own artifact lacks them.
 	Carry []string `json:"carry,omitempty"`

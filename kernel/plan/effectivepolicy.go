@@ -51,7 +51,7 @@ func (p *Plan) inheritedPolicy(path string, above Policy) Policy {
 	}
 }
 
-// withDefaults returns p with the members that only below has; required and cost are p's alone.
+// withDefaults returns p with its unset members copied from below; required and cost are p's alone.
 func (p *Policy) withDefaults(below Policy) Policy {
 	if p == nil {
 		return below
@@ -73,7 +73,7 @@ func (p *Policy) withDefaults(below Policy) Policy {
 	return policy
 }
 
-// withDefaults returns r with the members that only below has.
+// withDefaults returns r with its unset members copied from below.
 func (r *Retry) withDefaults(below *Retry) *Retry {
 	if r == nil || below == nil {
 		return cmp.Or(r, below)
@@ -95,7 +95,7 @@ func (f *Feedback) withDefaults(below *Feedback) *Feedback {
 	return &Feedback{Enabled: f.Enabled, Max: cmp.Or(f.Max, below.Max)}
 }
 
-// withDefaults returns e with the members that only below has.
+// withDefaults returns e with its unset members copied from below.
 func (e *Escalation) withDefaults(below *Escalation) *Escalation {
 	if e == nil || below == nil {
 		return cmp.Or(e, below)
@@ -106,8 +106,8 @@ func (e *Escalation) withDefaults(below *Escalation) *Escalation {
 	}
 }
 
-// withDefaults returns a with the members that only below has. The rules of a come first, and the protected paths of
-// both are protected.
+// withDefaults returns a with its unset members copied from below. The rules of a come first, and the protected paths
+// of both are protected.
 func (a *Approvals) withDefaults(below *Approvals) *Approvals {
 	if a == nil || below == nil {
 		return cmp.Or(a, below)
@@ -126,7 +126,7 @@ func (a *Approvals) withDefaults(below *Approvals) *Approvals {
 	return merged
 }
 
-// withDefaults returns t with the members that only below has.
+// withDefaults returns t with its unset members copied from below.
 func (t *Tools) withDefaults(below *Tools) *Tools {
 	if t == nil || below == nil {
 		return cmp.Or(t, below)

@@ -45,7 +45,7 @@ type Hook struct {
 	Action    string    `json:"action"`
 	// Message is the question of a confirm or the reason of a pause.
 	Message string `json:"message,omitempty"`
-	// AcceptFeedback lets the answer to a confirm be a text, which restarts the stage with it.
+	// AcceptFeedback lets the answer to a confirm be a text. The stage then restarts with this text.
 	AcceptFeedback bool `json:"accept_feedback,omitempty"`
 	// Supervise is true if the hook comes from supervised, require_human_approval, --supervised or --iterate.
 	Supervise bool `json:"supervise,omitempty"`
@@ -56,7 +56,7 @@ type Hook struct {
 	OnError   Fallback `json:"on_error,omitempty"`
 	// Config are the entry's other keys as written: the action's configuration, an object or empty.
 	Config json.RawMessage `json:"config,omitempty"`
-	Source string          `json:"at,omitempty"` // its source, file:line:column
+	Source string          `json:"at,omitempty"` // its source, file:line:column, or the flag that asks for it
 }
 
 // Fallback is how a run continues when the action of a hook times out or fails.

@@ -24,7 +24,7 @@ type Plan struct {
 
 // Source is the compiled file.
 type Source struct {
-	Path   string `json:"path"`   // relative to the project if it is inside it
+	Path   string `json:"path"`   // relative to the project if the file is in it
 	SHA256 string `json:"sha256"` // of the file's bytes, lower-case hex
 }
 
@@ -32,7 +32,7 @@ type Source struct {
 type Session struct {
 	Name      string   `json:"name"`            // of an embedded plan: its pipeline's name
 	CreatedAt string   `json:"created_at"`      // UTC, seconds, RFC 3339
-	Inputs    []string `json:"inputs,omitzero"` // absolute paths of the initial inputs, sorted; nil if there were none
+	Inputs    []string `json:"inputs,omitzero"` // absolute paths of the initial inputs, sorted; nil if none were named
 }
 
 // Pipeline holds the keys of the pipeline file, without its nodes.
@@ -101,7 +101,7 @@ type Dependencies struct {
 	JQ   bool `json:"jq"`
 	YQ   bool `json:"yq"`
 	Tmux bool `json:"tmux"`
-	BD   bool `json:"bd"` // some termination is a queue
+	BD   bool `json:"bd"` // a termination has the type queue
 }
 
 // Kind is the kind of a node.
@@ -126,13 +126,13 @@ type Node struct {
 
 	// Stage nodes.
 	Provider   *Provider `json:"provider,omitempty"` // stages outside blocks
-	Model      string    `json:"model,omitempty"`    // stages inside blocks: the node's own only
+	Model      string    `json:"model,omitempty"`    // stages inside blocks: only the node's own model
 	PromptPath string    `json:"prompt_path,omitempty"`
 	Prompt     string    `json:"prompt,omitempty"` // inline text, instead of PromptPath
 	Context    string    `json:"context,omitempty"`
 	OutputPath string    `json:"output_path,omitempty"` // with ${SESSION} unexpanded
 	Delay      *float64  `json:"delay,omitempty"`       // seconds between iterations, nil: the default
-	Role       string    `json:"role,omitempty"`        // the stage's name for its role, "" for its id
+	Role       string    `json:"role,omitempty"`        // the role in messages, such as planner; "" for the node's id
 
 	// Commands are the stage's own; use [Plan.EffectiveCommands] for the effective ones.
 	Commands map[string]string `json:"commands,omitempty"`
@@ -205,7 +205,7 @@ func (n *Node) IterationDelay() time.Duration {
 // WrapsCommand reports whether the node runs a command.
 func (n *Node) WrapsCommand() bool { return n.Wraps != nil && n.Wraps.Run != "" }
 
-// withPrefix returns a copy of n with the paths below that of the node that embeds it; nil for nil.
+// withPrefix returns a copy of n whose paths begin with path, that of the embedding node; nil for nil.
 func (n *Node) withPrefix(path string) *Node {
 	if n == nil {
 		return nil

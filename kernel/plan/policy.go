@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Policy holds limits and safety settings of a pipeline or a node; a node's own override its pipeline's field by
-// field. Zero values mean "not set". Durations are seconds.
+// Policy holds limits and safety settings of a pipeline or a node. The policy of a node overrides that of its pipeline,
+// field by field. Zero values mean "not set". Durations are seconds.
 type Policy struct {
 	Mode         string          `json:"mode,omitempty"` // one of [Modes]; the strictest of all enclosing scopes applies
 	Timeout      float64         `json:"timeout,omitempty"`
@@ -59,7 +59,7 @@ type Recovery string
 
 // Rerun repeats the attempt, Ask asks the user, Fail fails the node.
 const (
-	RecoveryRerun Recovery = "rerun"
+	RecoveryRerun Recovery = "rerun" // as Ask if the crash interrupted a call that must not run twice
 	RecoveryAsk   Recovery = "ask"
 	RecoveryFail  Recovery = "fail"
 )
@@ -96,8 +96,8 @@ type Cost struct {
 	MaxTokens int64   `json:"max_tokens,omitempty"` // input, output and cache writes, without cache reads
 	WarnUSD   float64 `json:"warn_usd,omitempty"`
 	// ReserveUSD and ReserveTokens are the expected maximum consumption of an attempt, and the charge of an attempt
-	// that does not report its usage. 0: the highest usage so far, and everything that is left before the first
-	// attempt has ended.
+	// that does not report its usage. 0: the highest usage so far, or everything that is left if no attempt has
+	// reported its usage yet.
 	ReserveUSD    float64 `json:"reserve_usd,omitempty"`
 	ReserveTokens int64   `json:"reserve_tokens,omitempty"`
 }
@@ -127,7 +127,7 @@ func (e *Escalation) Waits() bool { return e != nil && e.Wait != nil && *e.Wait 
 
 // Feedback limits how often the user's feedback may restart a stage.
 type Feedback struct {
-	Enabled bool `json:"enabled"` // true if the key is present and does not set it to false
+	Enabled bool `json:"enabled"` // false only if the file sets enabled: false
 	// Max is the limit for each node, from 1 to [MaxFeedback]; 0 is the scheduler's default.
 	Max int `json:"max,omitempty"`
 }
@@ -137,7 +137,7 @@ const MaxFeedback = 10
 
 // Approvals decide on tool calls that a provider asks about.
 type Approvals struct {
-	Default Approval `json:"default,omitempty"` // auto, prompt or deny; "": auto to read or to make directories, else prompt
+	Default Approval `json:"default,omitempty"` // auto, prompt or deny; "": auto to read or make directories, else prompt
 	Timeout float64  `json:"timeout,omitempty"` // seconds for the user's answer, 0 for no limit
 	// OnTimeout is deny, skip or escalate; "" is deny.
 	OnTimeout Approval `json:"on_timeout,omitempty"`
@@ -177,7 +177,7 @@ const (
 const (
 	ModeOpen      = "open"       // anywhere; the default
 	ModeBurst     = "burst"      // anywhere, with doubled time limits and attempts
-	ModeLocalOnly = "local-only" // on this machine, or at an address that the user's provider configuration marks as local
+	ModeLocalOnly = "local-only" // on this machine, or at an address that the user's provider settings mark as local
 	ModeAirgapped = "airgapped"  // the same, without tools that reach the network
 )
 
@@ -197,7 +197,7 @@ const DefaultAttempts = 2
 // session. A node's own override its stage's.
 type Guardrails struct {
 	MaxRuntimeSeconds float64 `json:"max_runtime_seconds"` // more than 0
-	Source            string  `json:"at,omitempty"`        // its source, file:line:column
+	Source            string  `json:"at,omitempty"`        // its source, file:line:column, or the flag --timeout
 }
 
 // maxRuntime is a running time that is never reached and can be added to any date.

@@ -38,7 +38,7 @@ type blockProviderObject struct {
 	Inputs Inputs `json:"inputs,omitzero"`
 }
 
-// MarshalJSON writes the form of the source.
+// MarshalJSON writes a string or an object, as in the source.
 func (b BlockProvider) MarshalJSON() ([]byte, error) {
 	if !b.Object {
 		return json.Marshal(b.Name)
@@ -46,7 +46,7 @@ func (b BlockProvider) MarshalJSON() ([]byte, error) {
 	return json.Marshal(blockProviderObject{b.Name, b.As, b.Model, b.Inputs})
 }
 
-// UnmarshalJSON reads both forms.
+// UnmarshalJSON reads a string or an object.
 func (b *BlockProvider) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		*b = BlockProvider{}

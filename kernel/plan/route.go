@@ -127,8 +127,8 @@ func (p *Plan) Skipped(n *Node) bool {
 	return o != nil && p.Index(n.Path) >= 0 && slices.Contains(o.Skip, n.ID)
 }
 
-// NeedsInput reports whether a node's input artifact is inspected before the node begins. It is if the node requires
-// fields, may be skipped, or wraps or embeds something that uses the artifact.
+// NeedsInput reports whether a node's input artifact is inspected before the node begins: the node requires fields, may
+// be skipped, or wraps or embeds a target that uses the artifact.
 func (n *Node) NeedsInput() bool {
 	return len(n.Requires) > 0 || n.SkipWhen != "" || n.Wraps != nil || n.Plan != nil && n.Plan.UsesArtifacts()
 }

@@ -27,7 +27,7 @@ type SandboxMode string
 // far as the system allows, and others are not confined.
 const (
 	SandboxNone      SandboxMode = "none"
-	SandboxWorkspace SandboxMode = "workspace" // file system: the project and granted paths only; no access to other processes
+	SandboxWorkspace SandboxMode = "workspace" // files: only the project and granted paths; no access to other processes
 	SandboxStrict    SandboxMode = "strict"    // also its own file system, processes and names
 )
 

@@ -8,8 +8,8 @@ type Termination map[string]any
 
 // The strategy types that the kernel or several plugins know.
 const (
-	TypeFixed    = "fixed"    // in the kernel: a number of iterations
-	TypeChecks   = "checks"   // in the kernel: all exit checks of the node have passed
+	TypeFixed    = "fixed"    // in the kernel: ends after a number of iterations
+	TypeChecks   = "checks"   // in the kernel: ends when all exit checks of the node pass
 	TypeJudgment = "judgment" // plugins/judge
 	TypeQueue    = "queue"    // plugins/queue
 )
@@ -22,8 +22,8 @@ func (t Termination) Type() string {
 	return TypeFixed
 }
 
-// Max returns the maximum number of iterations of the node, 0 for no limit; default 1. The compiler sets it, except
-// for a node whose runs is an object without max.
+// Max returns the maximum number of iterations of the node, 0 for no limit; default 1. The compiler sets the
+// maximum unless runs is a map without max, or text that is not a number.
 func (t Termination) Max() int {
 	if n, ok := t.number("max"); ok {
 		return n
@@ -31,7 +31,7 @@ func (t Termination) Max() int {
 	return 1
 }
 
-// MinIterations returns the number of iterations before the strategy is asked to stop, default 1.
+// MinIterations returns the number of iterations before the first judgment, default 1.
 func (t Termination) MinIterations() int {
 	if n, ok := t.number("min_iterations"); ok {
 		return n
@@ -39,7 +39,7 @@ func (t Termination) MinIterations() int {
 	return 1
 }
 
-// Consensus returns the number of consecutive stops that end a judged stage, default 2.
+// Consensus returns the number of consecutive judgments to stop that end a stage, default 2.
 func (t Termination) Consensus() int {
 	if n, ok := t.number("consensus"); ok {
 		return n

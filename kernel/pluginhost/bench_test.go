@@ -31,7 +31,7 @@ func newPluginDir(t testing.TB, names ...string) string {
 	return dir
 }
 
-// bench is a Host with its own environment, closed at the end of the test, when no process of its run may
+// bench is a Host with its own environment. It is closed at the end of the test; no process of its run may then
 // exist.
 type bench struct {
 	*Host
@@ -46,7 +46,7 @@ func newBench(t testing.TB, change func(*Config), names ...string) *bench {
 	return newSharingBench(t, nil, change, names...)
 }
 
-// newSharingBench is newBench with a Host that shares another one.
+// newSharingBench returns a bench whose Host shares the parts of another Host, nil for none.
 func newSharingBench(t testing.TB, shared *Host, change func(*Config), names ...string) *bench {
 	t.Helper()
 	b := &bench{t: t, dir: newPluginDir(t, names...)}

@@ -90,7 +90,7 @@ func TestBundledPluginsAreOtherProcesses(t *testing.T) {
 	require(t, err == nil && len(l.Plugins) == 2 && l.Plugins[0].Source == catalog.FromBundle && l.Plugins[0].SHA256 != "", l.Plugins, err)
 }
 
-// Without a description the program is started, and its description is cached by its arguments.
+// Without a function Describe the program is started, and its description is cached by its arguments.
 func TestBundledPluginsWithoutDescription(t *testing.T) {
 	cache := t.TempDir()
 	for range 2 {

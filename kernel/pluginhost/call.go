@@ -32,11 +32,11 @@ type caller struct {
 	root     *caller // runs shared processes; the caller itself if its Host shares no other Host
 
 	mu     sync.Mutex      // guards:
-	logged map[string]bool // messages that are logged once
+	logged map[string]bool // keys of messages already logged
 	users  int             // open Hosts with this root
 }
 
-// newCaller returns a caller that is a root, without a catalog.
+// newCaller returns a root: a caller that depends on no other caller. Its catalog is set later.
 func newCaller(cfg Config, locks []catalog.Lock) (*caller, error) {
 	system, err := newSystem()
 	if err != nil {
@@ -51,7 +51,7 @@ func newCaller(cfg Config, locks []catalog.Lock) (*caller, error) {
 	return c, nil
 }
 
-// newDependent returns a caller that uses the shared parts of this root, without a catalog.
+// newDependent returns a caller that uses the shared parts of the root c. Its catalog is set later.
 func (c *caller) newDependent(cfg Config, locks []catalog.Lock) *caller {
 	d := &caller{cfg: cfg, system: c.system, verifier: c.verifier.WithLocks(locks...), cache: c.cache, sandbox: c.sandbox}
 	d.init(c)
@@ -122,7 +122,7 @@ func (c *caller) owner(component sdk.Component) *caller {
 	return c.root
 }
 
-// currentComponent returns the current description of the binary, and of the component in it.
+// currentComponent returns the current descriptions of the binary and of the entry's component.
 func (c *caller) currentComponent(ctx context.Context, e catalog.Entry, b *catalog.Binary) (sdk.Description, sdk.Component, error) {
 	d, err := c.catalog.Describe(ctx, e.Plugin, b)
 	if err != nil {
@@ -196,7 +196,7 @@ func (c *caller) logUngranted(e catalog.Entry, component sdk.Component, b *sandb
 	})
 }
 
-// logLacking logs once the missing capabilities for components that are confined by default.
+// logLacking logs once the sandbox capabilities that the system lacks for components confined by default.
 func (c *caller) logLacking(got sandboxpolicy.Capabilities) {
 	if len(got.Missing) == 0 {
 		return
@@ -209,9 +209,9 @@ func (c *caller) logLacking(got sandboxpolicy.Capabilities) {
 // slowDescribe is the time of a description after which the wait is logged.
 const slowDescribe = 3 * time.Second
 
-// Describe starts a plugin with a minimal environment outside the project and asks for its description. An unknown
-// plugin is confined as well as the system can, regardless of its needs. It may change nothing and read only the
-// system's files.
+// Describe starts a plugin with a minimal environment outside the project and asks for its description. A plugin
+// without a description is confined as far as the system can, regardless of its needs. It has no network and may
+// change nothing but its own socket and temporary files.
 func (c *caller) Describe(ctx context.Context, b *catalog.Binary) (sdk.Description, error) {
 	slow := time.AfterFunc(slowDescribe, func() { c.cfg.Logger.Warn("waiting for a plugin's description", "plugin", b.Command()) })
 	defer slow.Stop()
@@ -250,7 +250,7 @@ func (c *caller) reportCrash(i *instance) {
 	})
 }
 
-// release is called when the Host of this root, or one that shares it, is closed; the last one closes the pool and
+// release is called when the Host of this root, or a Host that shares it, is closed. The last call closes the pool and
 // the system.
 func (c *caller) release(ctx context.Context) error {
 	c.mu.Lock()

@@ -173,8 +173,8 @@ func TestCloseIsBounded(t *testing.T) {
 }
 
 func TestCancelledCalls(t *testing.T) {
-	// A process with a cancelled call ends even if it obeyed, because its remains would run beside the next
-	// call.
+	// A process with a cancelled call ends even if it ended that call, because remaining processes would run
+	// beside the next call.
 	for _, prompt := range []string{"wait", "deaf"} {
 		t.Run(prompt, func(t *testing.T) {
 			b := newBench(t, nil, "good")

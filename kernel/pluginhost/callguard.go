@@ -12,15 +12,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// callGuard calls one component of one process in the order that the contract promises: Init once and first,
-// Validate before the first use of a configuration, and one call at a time for a serial component. It does so
-// for plugins and for components of this process. It is safe for concurrent use.
+// callGuard calls one component of one process in the order that the contract promises. Init comes once and first,
+// Validate before the first use of a configuration, and a serial component gets one call at a time. This holds for
+// plugins and for components of this process. It is safe for concurrent use.
 type callGuard struct {
 	component sdk.Component
 	target    any
 	request   sdk.InitRequest
-	setup     chan struct{} // a token for running Init or Validate
-	turns     chan struct{} // a token for each call of a serial component, nil otherwise
+	setup     chan struct{} // holds a token while Init or Validate runs
+	turns     chan struct{} // holds a token during a call of a serial component, nil otherwise
 
 	mu    sync.Mutex
 	ready bool
@@ -44,7 +44,7 @@ func (g *callGuard) Target() any { return g.target }
 
 // Call makes one call with the configuration: it waits for the component's turn, initializes and validates if
 // necessary, and makes the call. A refusal by Init or Validate is returned as a failure, config_invalid by default. The
-// next call asks again, because the user may have repaired the cause.
+// next call tries again, because the user may have repaired the cause.
 func (g *callGuard) Call(ctx context.Context, with sdk.ValidateRequest, call func(context.Context) error) error {
 	if g.turns != nil {
 		resume := PauseCallTimeout(ctx) // the call has its whole time, even if earlier calls take long
@@ -123,8 +123,8 @@ func (g *callGuard) isPrepared(id [sha256.Size]byte) bool {
 	return g.ready && g.valid[id]
 }
 
-// setupError makes an error of Init or Validate a failure; failures and causes of a cancelled context stay
-// unchanged.
+// setupError turns an error of Init or Validate into a failure. It does not change a failure, nor any error under a
+// cancelled context.
 func (g *callGuard) setupError(ctx context.Context, how string, err error) error {
 	var f *failure.Error
 	if errors.As(err, &f) || ctx.Err() != nil {

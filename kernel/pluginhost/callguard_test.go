@@ -203,7 +203,7 @@ func TestPausesDoNotCount(t *testing.T) {
 		resume, again := PauseCallTimeout(ctx), PauseCallTimeout(ctx)
 		time.Sleep(time.Hour)
 		resume()
-		resume() // a second time is nothing
+		resume() // a second call does nothing
 		time.Sleep(time.Hour)
 		require(t, ctx.Err() == nil, context.Cause(ctx))
 		again()
@@ -222,7 +222,7 @@ func TestCancelEndsTheTimer(t *testing.T) {
 	})
 }
 
-// A pause needs no deadline.
+// PauseCallTimeout accepts a context without a time limit.
 func TestPauseWithoutDeadline(t *testing.T) {
 	PauseCallTimeout(t.Context())()
 }

@@ -78,7 +78,7 @@ func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	})
 	var f *failure.Error
 	if errors.As(err, &f) {
-		result.Error = f // the end of the process may have changed it
+		result.Error = f // the pool may have replaced the plugin's failure
 	}
 	return result, err
 }

@@ -26,8 +26,8 @@ type Config struct {
 	// CacheDir is the directory of cached descriptions. Default: agent-pipelines in os.UserCacheDir; "-"
 	// caches nothing.
 	CacheDir string
-	// Executable is the running program, beside which plugins are searched. Default: os.Executable; "-"
-	// disables that.
+	// Executable is the running program, beside which plugins are searched. Default: os.Executable; "-" disables that
+	// search.
 	Executable string
 	// Bundled are plugins that this program serves when it is started with their arguments. They come last in
 	// the search. Default: none.
@@ -38,7 +38,7 @@ type Config struct {
 	// Reattach is the value of [client.ReattachVariable]: running plugin processes that are used as they are.
 	// It must come from the user. Default: none.
 	Reattach string
-	// ProjectLock is a lock file of the project, which may only add to the user's. Default: none.
+	// ProjectLock is a lock file of the project, which may only add to the user's lock. Default: none.
 	ProjectLock string
 	// WorkDir is the project, absolute. Plugins work in it, and plugin directories in it are refused. Default:
 	// the current directory.
@@ -96,7 +96,7 @@ type Notice struct {
 	Shared bool
 	// Reattached is true if the process already ran and its owner ends it.
 	Reattached bool
-	// Survivor is the surviving process, for [SurvivorEnded]; no other field is set then.
+	// Survivor is the surviving process, for [SurvivorEnded]; only Event is set as well.
 	Survivor process.Survivor
 	// Requested is the requested isolation of the process, Sandbox the effective one; nil if none was requested.
 	Requested *sandboxpolicy.Policy
@@ -180,7 +180,7 @@ type Bundled = catalog.Bundled
 const FromBundle = catalog.FromBundle
 
 // checkBundled refuses an invalid list. It also refuses a process that was started to serve a bundled plugin, because
-// hosting plugins there would start it again without end.
+// that process would start itself again without end.
 func checkBundled(bundled []Bundled) error {
 	if err := catalog.CheckBundled(bundled); err != nil {
 		return failure.New(failure.ConfigInvalid, "%w", err).WithHint("repair the list of bundled plugins in the program")

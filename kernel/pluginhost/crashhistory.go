@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// The restart policy: the pause before a start doubles with each crash since the last successful call. A
-// process that crashes again after three restarts within the window is not started until the window ends.
+// The restart policy: the pause before a start doubles with each crash since the last call that left the process
+// alive. A process that crashes again after three restarts within the window is not started until the window ends.
 const (
 	firstRestartPause   = 250 * time.Millisecond
 	longestRestartPause = 30 * time.Second
@@ -13,10 +13,10 @@ const (
 	restartWindow       = time.Minute
 )
 
-// crashHistory records the crashes of one key. The pool's mutex guards it.
+// crashHistory records the crashes of one [processKey]. The pool's mutex guards it.
 type crashHistory struct {
 	crashes    []time.Time // at most maxRestarts+1, oldest first
-	streak     int         // crashes since the last successful call
+	streak     int         // crashes since the last call that left the process alive
 	lastOutput string      // the end of the stderr of the last process
 }
 
@@ -29,7 +29,7 @@ func (h *crashHistory) add(now time.Time, words string) {
 	h.lastOutput = words
 }
 
-// reset is called after a successful call.
+// reset is called after a call that left the process alive.
 func (h *crashHistory) reset() { h.streak = 0 }
 
 // pause returns the time before the next start, 0 for none.

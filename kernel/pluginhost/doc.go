@@ -4,8 +4,8 @@
 //
 // Start with [New] and [Host.Provider]. The plugin's process starts at the first call and is shared by all calls with
 // the same binary, environment, directory and sandbox. It ends when it is idle or the Host is closed. If the process
-// crashes, its calls fail with kind provider_crashed and the end of the plugin's stderr in Detail; errors.Is(err,
-// [ErrCollateralFailure]) if another call is blamed.
+// crashes, its calls fail with kind provider_crashed and the end of the plugin's stderr in Detail. If another
+// call is blamed, the error also wraps [ErrCollateralFailure].
 //
 // Packages below: catalog (find, describe and verify plugins), launch (handshake and connection),
 // process (fork, signals, pipes, survivors).

@@ -14,8 +14,8 @@ import (
 // EnvMode is the kind of an environment policy.
 type EnvMode string
 
-// EnvInherit passes on all variables except those of a handshake, EnvMinimal the minimal ones and the names
-// listed. The zero value means the component's default.
+// EnvInherit passes on all variables except those of a handshake. EnvMinimal passes on the variables of [IsMinimalEnv]
+// and the listed names. The zero value means the component's default.
 const (
 	EnvInherit EnvMode = "inherit"
 	EnvMinimal EnvMode = "minimal"
@@ -24,7 +24,7 @@ const (
 // EnvPolicy says which environment variables a plugin process gets. The zero value is the component's default.
 type EnvPolicy struct {
 	Mode EnvMode
-	// Names are passed on besides the minimal ones; for EnvMinimal only.
+	// Names are passed on besides the minimal variables; for EnvMinimal only.
 	Names []string
 }
 
@@ -45,8 +45,8 @@ func ParseEnv(words []string) (EnvPolicy, error) {
 	return EnvPolicy{Mode: EnvMinimal, Names: slices.Clone(words)}, nil
 }
 
-// IsMinimalEnv reports whether every process gets the variable: one that programs need to run, and no secret.
-// All of LC_* are included.
+// IsMinimalEnv reports whether every process gets the variable, because programs need it and it is not a secret. All
+// variables LC_* are included.
 func IsMinimalEnv(name string) bool {
 	switch name {
 	case "PATH", "HOME", "TMPDIR", "LANG", "TERM", "USER", "SHELL", "TZ":
@@ -69,8 +69,8 @@ func DefaultEnv(kind sdk.Kind, name string) EnvPolicy {
 	return EnvPolicy{Mode: EnvMinimal, Names: knownSettings(name)}
 }
 
-// knownSettings returns the variables that have always configured a component: for the judge those of the Bash
-// engine (REQUIREMENTS U274, U296), for webhook those of the network. None is a secret.
+// knownSettings returns the variables that have always configured a component. The judge has those of the Bash engine
+// (REQUIREMENTS U274, U296), webhook those of the network. None is a secret.
 func knownSettings(name string) []string {
 	switch name {
 	case "judge":
@@ -89,7 +89,7 @@ func knownSettings(name string) []string {
 // variableReference matches a reference to an environment variable in a configuration.
 var variableReference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// ReferencedEnv returns the variables that a component's JSON configuration names, sorted: NAME for each
+// ReferencedEnv returns the variables that a component's JSON configuration names, sorted. They are NAME for each
 // ${NAME} in a text, and the texts of keys that end in _env.
 func ReferencedEnv(config json.RawMessage) []string {
 	var tree any
@@ -144,8 +144,8 @@ func (p EnvPolicy) Narrow(asked EnvPolicy) EnvPolicy {
 	return EnvPolicy{Mode: EnvMinimal, Names: names}
 }
 
-// BuildEnv returns the entries of user ("NAME=value") that p passes on, sorted, and adds own, which overrides
-// them. Of several entries with one name the last one counts.
+// BuildEnv returns the entries of user ("NAME=value") that p passes on, sorted, and adds own, which overrides them. Of
+// several entries with the same name the last entry counts.
 func BuildEnv(user []string, p EnvPolicy, own map[string]string) []string {
 	values := map[string]string{}
 	for _, entry := range user {
@@ -170,8 +170,8 @@ func (p EnvPolicy) allows(name string) bool {
 	return p.Mode == EnvInherit || IsMinimalEnv(name) || slices.Contains(p.Names, name)
 }
 
-// isHandshakeVariable reports whether the variable belongs to the handshake of go-plugin or is one of ours for
-// processes. A process started by an agent must not inherit it, or it would take itself for a plugin.
+// isHandshakeVariable reports whether the variable belongs to the handshake of go-plugin or is set by this program for
+// its processes. A process started by an agent must not inherit the variable, or it would take itself for a plugin.
 func isHandshakeVariable(name string) bool {
 	if strings.HasPrefix(name, "PLUGIN_") {
 		return true

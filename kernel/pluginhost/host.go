@@ -27,10 +27,10 @@ type Host struct {
 // New returns a Host. It searches the plugin directories and reads the user's trust, and starts nothing. The
 // caller closes it.
 //
-// If shared is not nil, the Host also has the components registered with shared, including those registered later:
-// they are set up once, their concurrency limit holds for all hosts together, and they end with shared. The same holds
-// for the processes of plugins that declare [sdk.CapabilityShared]: the RunMarker of shared marks them, and they end
-// with the last Host that used them. Both must have the same settings, except RunMarker and Notify.
+// If shared is not nil, the Host also has the components registered with shared, including those registered later.
+// They are set up once, their concurrency limit holds for all hosts together, and they end with shared. Processes of
+// plugins that declare [sdk.CapabilityShared] are shared, too. The RunMarker of shared marks them, and they end with
+// the last Host that used them. Both Hosts must have the same settings, except RunMarker and Notify.
 func New(cfg Config, shared *Host) (*Host, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -64,7 +64,7 @@ func New(cfg Config, shared *Host) (*Host, error) {
 	return h, nil
 }
 
-// Redact sets the redactor for processes started later. No call may be in flight.
+// Redact sets the redactor for processes started later, and ends the sharing of processes. No call may be in flight.
 func (h *Host) Redact(r *redact.Redactor) {
 	h.user.disable() // the redactor does not cover output of shared processes
 	h.cfg.Redactor = r
@@ -94,13 +94,13 @@ func findPlugins(cfg Config, store catalog.Store, program string) catalog.Search
 	}.Find()
 }
 
-// Sweep ends the surviving processes of dead kernels, see [process.Table.Sweep]: processes of this user that carry
+// Sweep ends the surviving processes of dead kernels, see [process.Table.Sweep]. They belong to this user and carry
 // the mark of a run named with one of prefixes, or only the tag of one of kernels.
 func (h *Host) Sweep(ctx context.Context, prefixes []string, grace time.Duration, kernels ...process.Marker) ([]process.Survivor, error) {
 	return h.system.table.Sweep(ctx, prefixes, grace, kernels...)
 }
 
-// shutdownLocal shuts down the used components of this process, newest first.
+// shutdownLocal shuts down the initialized components of this process, the last registered first.
 func (h *Host) shutdownLocal(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -127,8 +127,8 @@ func addRunning(f catalog.SearchResult, attached []catalog.Plugin) catalog.Searc
 }
 
 // Close ends every plugin process and the components of this process, and waits for that until ctx ends; remaining
-// processes are then killed. Calls in flight fail. A process shared with other Hosts ends with the last of them. Later
-// calls return the same error.
+// processes are then killed. Calls in flight fail. A process shared with other Hosts ends with the last Host. Later
+// calls of Close return the same error.
 func (h *Host) Close(ctx context.Context) error {
 	h.closing.Do(func() {
 		if h.root != h.caller {

@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 )
 
-// pluginProcess is a plugin process started by this program or another one.
+// pluginProcess is a plugin process started by this program or another program.
 type pluginProcess interface {
 	pooledInstance
 	Client() *client.Client
@@ -54,7 +54,7 @@ func proxy(c *client.Client, component sdk.Component) any {
 	}
 }
 
-// sharedUsers are the users of a process, in the order of their first call. It is safe for concurrent use.
+// sharedUsers holds the users of a process, in the order of their first call. It is safe for concurrent use.
 type sharedUsers struct {
 	mu      sync.Mutex
 	all     []*processUser
@@ -90,8 +90,8 @@ func (i *instance) addUser(user, owner *processUser) {
 	user.notify(n)
 }
 
-// removeUser removes a user. The last one waits until the process has ended, so that it is notified of
-// survivors.
+// removeUser removes a user. For the last user it first calls end, which ends the process, so that the user is notified
+// of survivors.
 func (i *instance) removeUser(user *processUser, end func()) {
 	i.users.mu.Lock()
 	i.users.leaving++
@@ -138,7 +138,7 @@ func (u *processUser) add(i *instance) {
 	u.instances = append(slices.DeleteFunc(u.instances, func(i *instance) bool { return process.HasEnded(i.Done()) }), i)
 }
 
-// begin is called before a call, and done after it. The context ends with the Host.
+// begin registers a call; done is called after the call. The returned context ends with the Host.
 func (u *processUser) begin(ctx context.Context) (_ context.Context, done func(), err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	u.mu.Lock()
@@ -170,7 +170,7 @@ func (u *processUser) close(ctx context.Context, processes *processPool[*instanc
 	}
 	u.mu.Unlock()
 	u.calls.Wait()
-	for _, i := range u.instances { // no more are added
+	for _, i := range u.instances { // a closed user gets no more instances
 		i.removeUser(u, func() { processes.Retire(ctx, func(r *instance) bool { return r == i }) })
 	}
 }

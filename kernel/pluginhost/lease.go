@@ -13,7 +13,7 @@ import (
 const (
 	// crashDetectTime is how long a process may exist after the end of its connection.
 	crashDetectTime = 500 * time.Millisecond
-	// killWait is the time limit for the end of a killed process, a little above the time that this may take.
+	// killWait is the time limit for the end of a killed process, a little above the time that the end may take.
 	killWait = 8 * time.Second
 )
 
@@ -29,7 +29,7 @@ type instanceState[I pooledInstance] struct {
 	hung          bool      // the process was killed because it did not answer
 	crashRecorded bool      // the crash is in the history
 	retired       bool      // the end was requested
-	draining      bool      // it takes no further calls and ends with its last call, because a call was cancelled or no user is left
+	draining      bool      // takes no new calls and ends with its last call: a call was cancelled or no user is left
 }
 
 // lease is one call on a process.
@@ -83,11 +83,11 @@ func (h *instanceState[I]) recordCrash() {
 func (l *lease[I]) Instance() I { return l.state.instance }
 
 // End ends the call, whose error was err, and returns the caller's error: err, or the error that the state of
-// the process implies. After a suspicious error it checks the health of the process and kills it if it does
-// not answer. It also kills a process that continues a cancelled call.
+// the process implies. If a dead or hung process may be behind err, End checks the process and kills it if it
+// does not answer. It also kills a process that continues a cancelled call.
 //
-// A process with a cancelled call takes no further calls, even if it obeyed, because its remains would run
-// beside the next call. It ends with its last call; End of that call returns when the process, its group and
+// A process with a cancelled call takes no further calls, even if it ended that call, because remaining processes would
+// run beside the next call. It ends with its last call; End of that call returns when the process, its group and
 // escaped processes are gone.
 func (l *lease[I]) End(ctx context.Context, err error) error {
 	if err != nil && l.endedByPool(ctx) {
@@ -131,8 +131,8 @@ func (l *lease[I]) endedByPool(ctx context.Context) bool {
 	return l.state.retired && ctx.Err() == nil
 }
 
-// needsHealthCheck reports whether a dead or hung process may be behind the error. Components report their own
-// failures of these kinds over a sound connection, hence the check of the process.
+// needsHealthCheck reports whether a dead or hung process may be behind the error. A component may also
+// report a failure of these kinds itself, so only a check of the process can decide.
 func needsHealthCheck(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return true
@@ -145,7 +145,7 @@ func needsHealthCheck(ctx context.Context, err error) bool {
 }
 
 // ignoredCancel reports whether err is the failure of an attempt that did not end when it was cancelled. This program
-// makes such a failure with a cause; a failure that a component reports has none.
+// makes such a failure with a cause; a failure that a component reports has no cause.
 func ignoredCancel(ctx context.Context, err error) bool {
 	var f *failure.Error
 	return ctx.Err() != nil && errors.As(err, &f) && f.Kind == failure.ProviderTimeout && errors.Is(f.Cause, ctx.Err())
@@ -187,7 +187,7 @@ func (l *lease[I]) callError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return err
-	case h.retired: // just now
+	case h.retired: // since End began
 		return closedError()
 	case h.blamed != l:
 		f := h.instance.Crash()
@@ -218,11 +218,11 @@ func (h *instanceState[I]) wake() {
 	}
 }
 
-// slot holds the process of one key.
+// slot holds the process of one [processKey].
 type slot[I pooledInstance] struct {
 	starting chan struct{} // a token for starting the process
 
-	// The pool's mutex guards the rest.
+	// The pool's mutex guards current and history.
 	current *instanceState[I]
 	history crashHistory
 }
@@ -244,7 +244,7 @@ type pooledInstance interface {
 }
 
 // ErrCollateralFailure is in the chain of the failure of a call whose process crashed while another call is blamed for
-// it. A repeated call does not count as an attempt.
+// the crash. A repeated call does not count as an attempt.
 var ErrCollateralFailure = errors.New("the process crashed during another call")
 
 // ErrClosed is in the chain of every error of a closed Host.

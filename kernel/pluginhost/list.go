@@ -15,23 +15,23 @@ type Listing struct {
 	Plugins []catalog.DescribedPlugin `json:"plugins"`
 	// Conflicts are components hidden by others of the same name.
 	Conflicts []Conflict `json:"conflicts"`
-	// Ignored are the ignored files and directories, with reasons.
+	// Ignored are the files, directories and bundled plugins that the search does not use, with reasons.
 	Ignored []Ignored `json:"ignored"`
 	// Searched are the directories, in order.
 	Searched []SearchDir `json:"searched"`
 }
 
-// Conflict is a component of a listing that another one of its name hides.
+// Conflict is a component of a listing that another component of the same name hides.
 type Conflict = catalog.Conflict
 
-// Ignored is an ignored file or directory of a listing, with the reason.
+// Ignored is a file, directory or bundled plugin that the search does not use, with the reason.
 type Ignored = catalog.Ignored
 
 // SearchDir is a searched directory of a listing.
 type SearchDir = catalog.SearchDir
 
-// List describes all components; plugins without a cached description are started for it. The error is ctx's,
-// or that of a process which should already run; a broken plugin is an entry of the list.
+// List describes all components; plugins without a cached description are started for it. The error is the cause of
+// ctx, or the error of a process that should already run. A broken plugin is an entry of the list.
 func (h *Host) List(ctx context.Context) (Listing, error) {
 	plugins, err := h.catalog.Plugins(ctx)
 	if err != nil {

@@ -14,13 +14,13 @@ type LockRequest struct {
 	// Names are the plugins' names. Without names, every plugin that is a file is selected. A bundled plugin is only
 	// locked by name, because its digest changes with each version of the program.
 	Names []string
-	// Project selects the project's lock, which only adds to the user's.
+	// Project selects the project's lock, which only adds to the user's lock.
 	Project bool
 	// Check compares and writes nothing.
 	Check bool
 }
 
-// LockReport is the content of a lock for this platform after the request.
+// LockReport is the result of a [LockRequest] for this platform.
 type LockReport struct {
 	// Lock is the path of the lock file, Platform the name of this system in it ("linux/amd64").
 	Lock     string      `json:"lock"`

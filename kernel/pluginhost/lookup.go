@@ -9,7 +9,7 @@ import (
 )
 
 // RegisterProvider adds a provider of this process. It takes precedence over plugins' providers of the same
-// name; the name of another registered one is an error.
+// name; a name that is already registered is an error.
 func (h *Host) RegisterProvider(p sdk.Provider) error {
 	return h.register(sdk.KindProvider, p.Describe(), p)
 }
@@ -43,8 +43,8 @@ func (h *Host) Component(ctx context.Context, kind sdk.Kind, name string) (sdk.C
 	return e.Component, err
 }
 
-// LoadError returns why the plugin with exactly this name cannot be used. The error is nil if the plugin can be used, if
-// there is no such plugin, or before the plugins are described.
+// LoadError returns why the plugin with exactly this name cannot be used. The error is nil if the plugin can be used
+// or does not exist, and before the plugins are described.
 func (h *Host) LoadError(name string) *failure.Error { return h.catalog.LoadError(name) }
 
 // DisabledBy returns the setting that disables a component of a bundled plugin.
@@ -106,7 +106,7 @@ func (h *Host) CheckSandbox(ctx context.Context, kind sdk.Kind, name string, use
 	return err
 }
 
-// Probe reports the capabilities of a mode of isolation on this system, with network access. It starts a process in it.
+// Probe reports the capabilities of a mode of isolation with network access. It starts a process in that mode.
 func (h *Host) Probe(ctx context.Context, mode sandboxpolicy.Mode) (sandboxpolicy.Capabilities, error) {
 	return h.sandbox.Check(ctx, sandboxpolicy.Policy{Mode: mode, Network: sandboxpolicy.On})
 }

@@ -123,8 +123,8 @@ func startKernel(t *testing.T, run string) (*exec.Cmd, []string) {
 	t.Helper()
 	kernel := exec.Command(os.Args[0])
 	kernel.Env = append(os.Environ(), kernelVariable+"="+newPluginDir(t, "good"), kernelVariable+"_RUN="+run+"r1")
-	// A session of its own, as under a terminal or a service manager. Other tests let this process adopt orphans:
-	// a group whose new parent is of its own session is not orphaned, and nothing would wake a stopped plugin.
+	// The kernel gets a session of its own, as under a terminal. Other tests let this process adopt orphans. A group
+	// whose new parent is in the group's session is not orphaned, and nothing would wake a stopped plugin.
 	kernel.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	out := must(kernel.StdoutPipe())
 	check(t, kernel.Start())

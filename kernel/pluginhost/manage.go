@@ -13,8 +13,8 @@ import (
 // ErrNoPlugin is in the chain of the error for a plugin that does not exist or that the user cannot change.
 var ErrNoPlugin = errors.New("no such plugin")
 
-// UnknownPlugin returns the error for a name that no plugin has. If a file of this name was ignored, it
-// gives the reason.
+// UnknownPlugin returns the error for a name that no plugin has. If a plugin of this name was ignored,
+// the error gives the reason.
 func (h *Host) UnknownPlugin(name string) error {
 	name = strings.TrimPrefix(name, catalog.Prefix)
 	hint := "`" + failure.Next("plugins", "list").String() + "` shows what there is"
@@ -59,7 +59,7 @@ func (h *Host) FindPlugin(name string) (p catalog.Plugin, found bool) {
 }
 
 // CheckConfigDir refuses a change of a configuration directory inside the project, because the project could
-// then trust itself. The text completes the message.
+// then trust itself. The action begins the message.
 func (h *Host) CheckConfigDir(action string) error {
 	if !catalog.ConfigInProject(h.cfg.ConfigDir, h.cfg.WorkDir, h.cfg.variable("HOME")) {
 		return nil

@@ -13,9 +13,9 @@ const defaultIdle = time.Minute
 
 // processKey identifies interchangeable processes.
 type processKey struct {
-	// Path is the path by which the binary is called: one file may be several plugins by its names.
+	// Path is the path by which the binary is called: a file with several names may be several plugins.
 	Path string
-	// Args are the arguments, joined by NUL: one program may be several plugins by them.
+	// Args are the arguments, joined by NUL: with other arguments a program is another plugin.
 	Args string
 	// SHA256 is the digest of the binary.
 	SHA256 string
@@ -48,8 +48,8 @@ type processPool[I pooledInstance] struct {
 	live   map[*instanceState[I]]bool // all watched processes
 }
 
-// newProcessPool returns a pool; idle zero is [defaultIdle]. onCrash is called for each process that ended on
-// its own, from a goroutine that Close waits for; it may be nil.
+// newProcessPool returns a pool; zero for idle means [defaultIdle]. onCrash is called for each process that ended
+// unexpectedly, from a goroutine that Close waits for; it may be nil.
 func newProcessPool[I pooledInstance](idle time.Duration, onCrash func(I)) *processPool[I] {
 	if idle <= 0 {
 		idle = defaultIdle
@@ -60,8 +60,8 @@ func newProcessPool[I pooledInstance](idle time.Duration, onCrash func(I)) *proc
 	return &processPool[I]{idleTimeout: idle, onCrash: onCrash, quit: make(chan struct{}), slots: map[processKey]*slot[I]{}, live: map[*instanceState[I]]bool{}}
 }
 
-// Acquire begins a call on the key's process and calls start if there is none. It waits for the pause after a
-// crash. The caller ends every lease with [lease.End].
+// Acquire begins a call on the key's process and calls start if no process runs. It waits for the pause after a crash.
+// The caller ends every lease with [lease.End].
 func (p *processPool[I]) Acquire(ctx context.Context, key processKey, start func(context.Context) (I, error)) (*lease[I], error) {
 	s := p.slot(key)
 	select {
@@ -95,7 +95,7 @@ func (p *processPool[I]) slot(key processKey) *slot[I] {
 	return s
 }
 
-// join returns a lease on the running process, nil if there is none.
+// join returns a lease on the running process, nil if no process runs.
 func (p *processPool[I]) join(s *slot[I]) (*lease[I], error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -247,8 +247,8 @@ func (p *processPool[I]) Retire(ctx context.Context, match func(I) bool) {
 	}
 }
 
-// Close stops every process and waits for that; calls in flight fail. When ctx ends first, the remaining
-// processes are killed without waiting, and the cause is returned. After it, every Acquire fails.
+// Close stops every process and waits until all have ended; calls in flight fail. When ctx ends first, the remaining
+// processes are killed without waiting, and the cause is returned. After Close, every Acquire fails.
 func (p *processPool[I]) Close(ctx context.Context) error {
 	p.mu.Lock()
 	if !p.closed {

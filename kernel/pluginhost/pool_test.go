@@ -79,7 +79,7 @@ func (b *poolBench) close() {
 	}
 }
 
-// testPool runs a test in a bubble, and closes its pool.
+// testPool runs a test in a synctest bubble, and closes its pool.
 func testPool(t *testing.T, test func(t *testing.T, b *poolBench)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 )
 
 // describeRunning asks a running plugin for its description. Nothing is cached: the next process at this
-// address may be another one.
+// address may be another plugin.
 func (c *caller) describeRunning(ctx context.Context, p catalog.Plugin) (sdk.Description, error) {
 	a, err := c.launcher.Attach(ctx, p)
 	if err != nil {

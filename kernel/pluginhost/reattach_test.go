@@ -37,7 +37,7 @@ func startDebugged(t *testing.T, name string) (value string, cmd *exec.Cmd) {
 }
 
 // A plugin stopped in a debugger may be silent for any time; its process survives the host and serves the next
-// one.
+// host.
 func TestReattachedPlugin(t *testing.T) {
 	value, cmd := startDebugged(t, "good")
 	b := newBench(t, func(c *Config) {
@@ -57,7 +57,7 @@ func TestReattachedPlugin(t *testing.T) {
 	next.provider("good", Use{}) // the same process answers the next host
 }
 
-// A process that ends during a call, and one that is gone, are reported as such; no other plugin of the name
+// A process that ends during a call, and a process that is gone, are reported as such; no other plugin with the name
 // is used.
 func TestReattachedPluginThatEnds(t *testing.T) {
 	value, cmd := startDebugged(t, "good")

@@ -36,7 +36,7 @@ func runs(pid string) bool {
 	return err == nil && !bytes.Contains(stat, []byte(") Z "))
 }
 
-// stopped reports whether all threads of the process are stopped, some time after the signal.
+// stopped reports whether all threads of the process are stopped, which happens some time after the signal.
 func stopped(pid string) bool {
 	stats, _ := filepath.Glob("/proc/" + pid + "/task/*/stat")
 	for _, path := range stats {

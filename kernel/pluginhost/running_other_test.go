@@ -19,10 +19,10 @@ func runs(pid string) bool {
 	return err == nil && syscall.Kill(n, 0) == nil
 }
 
-// stopped trusts the signal: this system does not show the state of other processes.
+// stopped returns true after the signal: this system does not show the state of other processes.
 func stopped(string) bool { return true }
 
-// assertSwept only cleans up: this system cannot search for survivors (see Limits).
+// assertSwept only cleans up: this system cannot search for survivors.
 func assertSwept(t *testing.T, _ []process.Survivor, pid string) {
 	t.Helper()
 	_ = exec.Command("kill", "-9", pid).Run()

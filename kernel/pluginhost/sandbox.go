@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// checkConfinable refuses isolation for a provider of this process. Strategies and actions of this process
-// belong to the program and confine themselves.
+// checkConfinable refuses isolation for a provider of this process. Strategies and actions of this process are part of
+// the program and are not confined.
 func checkConfinable(c sdk.Component, use Use) error {
 	if c.Kind != sdk.KindProvider || !use.Sandbox.IsRequested() && !requiresSandbox(c) {
 		return nil
@@ -26,9 +26,9 @@ func checkConfinable(c sdk.Component, use Use) error {
 // requiresSandbox reports whether a component refuses to run outside isolation.
 func requiresSandbox(c sdk.Component) bool { return c.Provider != nil && c.Provider.RequiresSandbox }
 
-// sandboxPolicy returns the isolation of a component's process, nil for none. It is the policy of use, at
-// least a workspace if the component requires isolation. Without a policy, strategies and actions get the best
-// available one, except those of this program that run the user's commands.
+// sandboxPolicy returns the isolation of a component's process, nil for none. It is the policy that use requests, at
+// least mode workspace if the component requires isolation. Without a request, strategies and actions get the best
+// available policy, except those shipped with this program that run the user's commands.
 func (cfg *Config) sandboxPolicy(e catalog.Entry, c sdk.Component, use Use) (*sandboxpolicy.Policy, error) {
 	requested := *use.Sandbox.Complete()
 	if requiresSandbox(c) && !requested.IsRequested() {
@@ -53,8 +53,8 @@ func (cfg *Config) sandboxPolicy(e catalog.Entry, c sdk.Component, use Use) (*sa
 	return b, nil
 }
 
-// requestedPolicy returns the policy for an explicit request. Components that work in the project may write
-// it, the others may read it.
+// requestedPolicy returns the policy for the requested sandbox s. Components that work in the project may write it;
+// other components may read it.
 func (cfg *Config) requestedPolicy(e catalog.Entry, c sdk.Component, s plan.Sandbox) *sandboxpolicy.Policy {
 	needs := sdk.Needs{}
 	if c.Needs != nil {
@@ -138,7 +138,7 @@ type Use struct {
 	Sandbox plan.Sandbox
 }
 
-// confineRunningError is the error of a required isolation for a process that already runs.
+// confineRunningError returns the error for requested isolation of a process that already runs.
 func confineRunningError(c catalog.Plugin) error {
 	return failure.New(failure.SandboxUnavailable, "plugin %s runs already (%s) and cannot be confined, as is asked for", c.Name, catalog.FromReattach).
 		WithHint("ask for no sandbox while you debug it, or unset %s", catalog.FromReattach)

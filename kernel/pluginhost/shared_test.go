@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// newSharingHosts returns two Hosts, and the first one, which they share.
+// newSharingHosts returns the Hosts a and b, and the Host first, which they share.
 func newSharingHosts(t *testing.T, names ...string) (a, b, first *bench) {
 	t.Helper()
 	first = newBench(t, nil, names...)
@@ -33,7 +33,7 @@ func (b *bench) end() {
 	}
 }
 
-// U109: sessions of one kernel share the process of a plugin with that capability, and no other.
+// U109: sessions of one kernel share the process of a plugin that declares sdk.CapabilityShared, and no other process.
 func TestHostsShareProcesses(t *testing.T) {
 	for name, shared := range map[string]bool{"shared": true, "good": false, "shared-serial": false} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestLastUserReceivesSurvivors(t *testing.T) {
 		t.Errorf("ended before the last user: %+v", left)
 	}
 	b.end()
-	left := b.seen(SurvivorEnded) // and perhaps of one in the group, which is ending
+	left := b.seen(SurvivorEnded) // perhaps also a child in the group, which is ending
 	require(t, len(left) != 0 && !slices.ContainsFunc(left, func(n Notice) bool { return !n.Survivor.Ended }), left)
 }
 
@@ -91,7 +91,7 @@ func (b *bench) hang(ctx context.Context, name string) (ended func() error) {
 	return func() error { call.Wait(); return err }
 }
 
-// A cancelled call retires the process: the calls of others complete, later ones get a new process.
+// A cancelled call retires the process: the calls of others complete, later calls get a new process.
 func TestGivenUpCallBesideOthers(t *testing.T) {
 	a, b, _ := newSharingHosts(t, "shared")
 	pid := a.output(a.provider("shared", Use{}), "pid")
@@ -133,7 +133,7 @@ func TestSharedHostOutlivesItsClose(t *testing.T) {
 	check(t, first.Close(ctx))
 	for _, name := range []string{"shared", "good"} {
 		pid := a.output(a.provider(name, Use{}), "pid")
-		if again := a.output(a.provider(name, Use{}), "pid"); again != pid { // it ends with the thread that forked it
+		if again := a.output(a.provider(name, Use{}), "pid"); again != pid { // a process ends with the thread that forked it
 			t.Errorf("process %s of %s became %s", pid, name, again)
 		}
 	}

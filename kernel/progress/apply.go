@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Apply returns the state after the event and leaves s unchanged. Informative events, and unknown ones that are not
+// Apply returns the state after the event and leaves s unchanged. Informative events, and unknown events that are not
 // critical, change only Seq, and AliveAt in a guarded run. An error wraps [ErrInvalidTransition], or means that this
 // version cannot read the event; the returned state is then s.
 func Apply(p *plan.Plan, s state.State, e event.Event) (state.State, error) {
@@ -52,7 +52,7 @@ func apply(p *plan.Plan, s *state.State, e event.Event) error {
 // applier changes a state by an event.
 type applier func(p *plan.Plan, s *state.State, e event.Event) error
 
-// appliers has the applier of each type of event that changes the state.
+// appliers maps each type of event that changes the state to its applier.
 var appliers = map[event.Type]applier{
 	event.SessionStart:             decoded(applySessionStart),
 	event.RunStart:                 decoded(applyRunStart),

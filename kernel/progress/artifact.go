@@ -22,8 +22,8 @@ func applyArtifact(p *plan.Plan, s *state.State, e event.Event, d event.Artifact
 	return nil
 }
 
-// Deliverable returns the artifact of the last node in list order that ended well and has one, with the node's path.
-// embedder is the path of the node that embeds the plan, "" for the outermost plan. has is false if there is none.
+// Deliverable returns the artifact, with its node's path, of the last node in list order that succeeded and has one.
+// embedder is the path of the node that embeds the plan, "" for the outermost plan. has is false if no node has one.
 func Deliverable(p *plan.Plan, s state.State, embedder string) (path string, ref event.Ref, has bool) {
 	list, prefix := p.Nodes, ""
 	if embedder != "" {

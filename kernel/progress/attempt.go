@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// applyAttemptStart begins an attempt, or before the first one the decision of check_before.
+// applyAttemptStart begins an attempt or, under check_before, the decision that precedes the first attempt.
 func applyAttemptStart(n *plan.Node, contextBytes int, l *state.Loop, current, loc event.Location, e event.Event) error {
 	current.Iteration = l.Completed + 1
 	if e.Type == event.AttemptStart && l.Check != state.CheckPassed {
@@ -38,7 +38,7 @@ func applyAttemptStart(n *plan.Node, contextBytes int, l *state.Loop, current, l
 }
 
 // applyIterationComplete settles the loop at once if the agent reports an error (U088) or needs the user, and after a
-// pass over steps; otherwise the strategy decides.
+// pass over steps. Otherwise the strategy decides.
 func applyIterationComplete(n *plan.Node, l *state.Loop, current event.Location, e event.Event, d event.IterationCompleteData) error {
 	phase, key := state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt)
 	if e.Key.Kind() == event.KeySettle {
@@ -62,7 +62,7 @@ func applyIterationComplete(n *plan.Node, l *state.Loop, current event.Location,
 
 // agentHint returns the decision that the agent itself asked for. After the last of a fixed number of iterations it
 // drops a stop that the history does not show. The Bash engine then reads no decision in result.json and reports the
-// plan as the reason.
+// number of iterations as the reason.
 func agentHint(t plan.Termination, d event.IterationCompleteData, iteration int) string {
 	if t.Type() == plan.TypeFixed && iteration == t.Max() && d.AgentDecision == "stop" && d.Decision != "stop" {
 		return ""
@@ -153,7 +153,7 @@ func applyToolEvent(l *state.Loop, current event.Location, e event.Event, call e
 		case e.Type == event.ToolResult:
 			finishCall(l, e)
 		case e.Type == event.Checkpoint:
-			d, _ := event.Decode[event.CheckpointData](e) // the data was decoded above
+			d, _ := event.Decode[event.CheckpointData](e) // applyToLoop has parsed the JSON already
 			l.Checkpoint = &d
 			l.Calls = slices.DeleteFunc(l.Calls, func(c state.Call) bool { return c.Result != nil || c.Call.Verdict != "run" })
 		}
@@ -176,5 +176,5 @@ func finishCall(l *state.Loop, e event.Event) {
 // resumed later.
 const maxRetryAfter = 6 * 3600
 
-// maxUncharged is the number of uncounted attempts of one iteration whose process crashed during another call.
+// maxUncharged is the maximum number of uncounted attempts of one iteration whose process crashed during another call.
 const maxUncharged = 5

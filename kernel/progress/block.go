@@ -79,7 +79,7 @@ func newStageLoop(n *plan.Node, i int) state.Loop {
 	return state.Loop{Progress: state.Progress{Phase: state.PhaseReady}}
 }
 
-// nextBranchStage moves a provider that has finished a stage to the next one of the block.
+// nextBranchStage moves a provider that has finished a stage to the next stage of the block.
 func nextBranchStage(n *plan.Node, ns *state.Node, id string) {
 	b := ns.Branches[id]
 	if b.Loop.Phase != state.PhaseSettled || b.Loop.Outcome != string(plan.OutcomeSuccess) {

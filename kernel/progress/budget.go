@@ -9,16 +9,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Attempts and questions of strategies have a budget. Before a call begins, its share of the rest is reserved in
-// every scope that has a ceiling; when the call ends, its real usage is charged instead. So concurrent calls cannot
-// exceed a ceiling together, and a crash loses nothing: interrupted calls are charged their estimate.
+// Attempts and questions of strategies have a budget. Before a call begins, its share of the remaining budget is
+// reserved in every scope that has a ceiling. When the call ends, its real usage is charged instead. So concurrent
+// calls cannot exceed a ceiling together, and a crash loses nothing: interrupted calls are charged their estimate.
 
-// roundingTolerance is the error that sums of money may have.
+// roundingTolerance is the rounding error in USD that sums of money may have.
 const roundingTolerance = 1e-9
 
 // Shortfall is the reason why nothing can be reserved.
 type Shortfall struct {
-	CanWait bool // other calls have reserved the rest and may release it
+	CanWait bool // other calls have reserved budget and may release it
 	Text    string
 }
 
@@ -73,7 +73,7 @@ func reserveInScope(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amo
 type ceilingUsage[T int64 | float64] struct {
 	limit, spent, reserved T
 	reservedCalls          int // number of calls with a reservation
-	pending                int // calls that share the rest, this one included
+	pending                int // calls that share the remaining budget, including this call
 	expected, highest      T
 	reported, unreported   int // calls that ended and reported, or did not report, their usage
 	unit                   string
@@ -83,8 +83,8 @@ type ceilingUsage[T int64 | float64] struct {
 
 // share returns the amount to reserve for one call, which is also its allowance.
 //
-// A call begins if its expected usage is left: the author's number, else the highest usage so far, else everything.
-// It then gets an equal share of the rest among the pending calls, so that a call may use more than earlier ones.
+// A call begins if its expected usage fits the remaining budget: the author's number, else the highest usage so far,
+// else all. It then gets an equal share of that budget among the pending calls and may use more than earlier calls.
 func share[T int64 | float64](l ceilingUsage[T], scope string) (T, *Shortfall) {
 	left := l.limit - l.spent - l.reserved
 	part := l.expected
@@ -95,7 +95,7 @@ func share[T int64 | float64](l ceilingUsage[T], scope string) (T, *Shortfall) {
 	case left > l.tolerance && l.reservedCalls == 0:
 		return left, nil
 	default:
-		part = l.limit // unknown: more than the rest
+		part = l.limit // unknown: more than the remaining budget
 	}
 	if part <= left+l.tolerance && left > l.tolerance {
 		return min(max(part, left/T(l.pending)), left), nil

@@ -67,7 +67,7 @@ func NextCheck(n *plan.Node, moment string, l state.Loop) (plan.Check, int) {
 	return plan.Check{}, 0
 }
 
-// startChecks begins the checks of an iteration, or the settling if there are none.
+// startChecks begins the checks of an iteration, or its settlement if there are no checks.
 func startChecks(n *plan.Node, l *state.Loop) {
 	l.Measured = slices.DeleteFunc(l.Measured, func(m state.Measurement) bool { return m.At != plan.AtEnter })
 	l.Phase = state.PhaseMeasure

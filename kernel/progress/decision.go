@@ -13,7 +13,7 @@ import (
 func applyDecision(n *plan.Node, s state.State, l *state.Loop, current event.Location, e event.Event, d event.DecisionData) error {
 	return expect(l, e, state.PhaseDecide, current.Key(event.KeyDecide, l.Round+1), func() {
 		if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
-			return // the question was interrupted; the strategy is asked again after the resume
+			return // the call was interrupted; the strategy is asked again after the resume
 		}
 		if d.State != nil {
 			l.Strategy = d.State

@@ -14,7 +14,7 @@ import (
 // pause or a crash postpones it. A timer that has fired stays in the state, marked, until the guarded work is over.
 type Guardrail struct {
 	Loc    event.Location // the guarded work: see [event.Location.Holds]
-	Number int            // of its timer at that location: 1, for an embedded pipeline's runs 2
+	Number int            // of its timer at that location: 2 for the run of an embedded pipeline, else 1
 	Limit  *plan.Guardrails
 }
 

@@ -40,8 +40,8 @@ func isAtHookPoint(s *state.State, point plan.HookPoint, loc event.Location) boo
 	}
 }
 
-// updateCursor changes the hook cursor of the event's point. It returns an error unless the event's hook is due there
-// and has not answered.
+// updateCursor changes the hook cursor of the event's point. It returns an error unless the event's hook is due at the
+// point and has not answered.
 func updateCursor(s *state.State, e event.Event, name string, number int, change func(*state.HookCursor)) (event.Location, error) {
 	kind, loc, n, ok := e.Key.Parse()
 	if !ok || kind != event.KeyHook || n%state.HookRoundStep != number {
@@ -140,8 +140,8 @@ func applyHookAnswer(s *state.State, loc event.Location, d event.HookCompleteDat
 	}
 }
 
-// addInjection stores a hook's text: at a start for the work that begins, at an end for the next node. The text for a
-// restarted stage is for its next visit.
+// addInjection stores a hook's text: from the end of a stage or provider for the next node, else for the scope of the
+// hook point. The text for a restarted stage is for its next visit.
 func addInjection(s *state.State, point plan.HookPoint, loc event.Location, text event.Ref, restart bool) {
 	if restart || point == plan.PointStageEnd || point == plan.PointParallelProviderEnd {
 		s.NextInjected = append(s.NextInjected, text)

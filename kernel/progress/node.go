@@ -75,7 +75,7 @@ func applyNodeComplete(p *plan.Plan, s *state.State, e event.Event, d event.Node
 }
 
 // carryFeedback stores the feedback of a node that did not succeed for the next node, or else the reason alone. A
-// failed run resumes at the same node, so it stores nothing.
+// failed run resumes at the same node, so nothing is stored.
 func carryFeedback(s *state.State, n state.Node, d event.NodeCompleteData) {
 	if d.Outcome == string(plan.OutcomeSuccess) || d.Outcome == string(plan.OutcomeSkip) || d.To == plan.ToFailed {
 		return

@@ -84,8 +84,8 @@ func FailedBranches(n *plan.Node, ns state.Node) []string {
 }
 
 // CompletionCursor returns the cursor at which a settled node ends: its last iteration, or the node as a whole if no
-// iteration ended it. As in the Bash engine, no iteration ends a node at the check before the first iteration, or in
-// mode loop by a judge's decision.
+// iteration ended it. As in the Bash engine, no iteration ends a node stopped by the check before the first iteration,
+// or in mode loop by a judge.
 func CompletionCursor(s state.State, path string, ns state.Node) *event.Cursor {
 	loc := ns.IterationLocation(path)
 	if l := ns.Loop; l.Outcome == string(plan.OutcomeSuccess) && (l.Completed == 0 || s.Mode == "loop" && l.EndedByJudge) {

@@ -56,7 +56,7 @@ func applyRunStart(p *plan.Plan, s *state.State, e event.Event, d event.RunStart
 }
 
 // clearEmbedded forgets the nodes of the pipeline node that begins a run. The run number distinguishes old work from
-// new; a pipeline inside another has no run number of its own, so the visits of its nodes keep counting.
+// new. A pipeline inside another has no run number of its own, so the visits of its nodes keep counting.
 func clearEmbedded(p *plan.Plan, s *state.State) {
 	within := s.At + "."
 	if p.Embedder(s.At) == "" {
@@ -73,8 +73,8 @@ func clearEmbedded(p *plan.Plan, s *state.State) {
 	}
 }
 
-// runNumber returns the run that a node about to be entered belongs to: that of the outermost pipeline node around
-// it, or of the whole pipeline.
+// runNumber returns the run of a node that is about to be entered. It is the run of the outermost pipeline node around
+// the node, else of the whole pipeline.
 func runNumber(p *plan.Plan, s *state.State, path string) int {
 	outermost := ""
 	for outer := p.Embedder(path); outer != ""; outer = p.Embedder(outer) {
@@ -112,8 +112,8 @@ func clearCycles(s *state.State, path string) {
 	}
 }
 
-// SplitEdge splits the name of a counted edge into the path of the node that embeds its pipeline, "" for none, and
-// the rest.
+// SplitEdge splits the name of a counted edge. The embedder is the path of the node that embeds the edge's pipeline,
+// "" for none; edge is the rest.
 func SplitEdge(name string) (embedder, edge string) {
 	if before, after, inside := strings.Cut(name, "/"); inside {
 		return before, after

@@ -33,8 +33,8 @@ func applyQuestionAsked(_ *plan.Plan, s *state.State, e event.Event, d event.Que
 	return nil
 }
 
-// applyQuestionAnswered records the user's answer. It counts only for the digest that was shown. The asking hook or
-// node uses it when the run continues; a rejection without text ends the run at once, unless it is about a tool call.
+// applyQuestionAnswered records the user's answer, which counts only for the digest that was shown. The asking hook or
+// node uses it when the run continues. A rejection without text ends the run, unless it is about a tool call.
 func applyQuestionAnswered(p *plan.Plan, s *state.State, e event.Event, d event.QuestionAnsweredData) error {
 	q, asked := s.Questions[d.ID]
 	switch {
@@ -55,7 +55,7 @@ func applyQuestionAnswered(p *plan.Plan, s *state.State, e event.Event, d event.
 		return err
 	}
 	switch {
-	case q.Kind == event.QuestionTool: // the attempt receives it and journals the result
+	case q.Kind == event.QuestionTool: // the attempt receives the answer and journals the result
 		s.RemoveQuestion(d.ID)
 	case d.Expired && q.OnTimeout == plan.ToFailed:
 		q.Answer = &state.Answer{Option: d.Answer, At: e.Time}

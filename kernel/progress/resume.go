@@ -78,8 +78,8 @@ func reenterNode(p *plan.Plan, s *state.State, path string) error {
 	return nil
 }
 
-// resumeNode continues the current node. It follows the user's answer if there is one, and else continues where
-// the node failed.
+// resumeNode continues the current node. The resume approves an open escalation about the node; otherwise the failed
+// work is retried.
 func resumeNode(p *plan.Plan, s *state.State, n state.Node, d event.SessionResumedData) {
 	if s.Status == state.Failed {
 		n.Status, n.Outcome, n.Reason, n.EndedAt, n.Failure, n.Escalations = state.NodeRunning, "", "", nil, nil, 0
@@ -130,7 +130,7 @@ func retryFailed(p *plan.Plan, s state.State, n *state.Node) {
 	n.ReopenBranches()
 }
 
-// reinspectInput makes a node whose input artifact was invalid inspect it again.
+// reinspectInput makes a node inspect its input artifact again after the artifact was invalid.
 func reinspectInput(n *plan.Node, ns *state.Node) {
 	if ns.Runs > 0 { // a pipeline node that ended with an invalid artifact
 		ns.Restart = &state.Restart{Reason: ns.InputFailure.Message, Approved: true}
@@ -143,7 +143,7 @@ func reinspectInput(n *plan.Node, ns *state.Node) {
 }
 
 // resumeWithoutFailed continues a settled node in the same visit without its failed steps. It reports whether there
-// were any.
+// were failed steps.
 func resumeWithoutFailed(n *plan.Node, ns *state.Node) bool {
 	if !ns.SkipFailedSteps() || ns.Loop.Phase != state.PhaseSettled {
 		return false

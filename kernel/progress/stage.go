@@ -28,7 +28,7 @@ func StageAt(p *plan.Plan, s state.State, loc event.Location) *plan.Node {
 	return &stage
 }
 
-// NodeName returns the node's name in events: its id, and in mode loop the stage's own name.
+// NodeName returns the node's name in events: its id, or in mode loop the pipeline's name if it has one.
 func NodeName(p *plan.Plan, s state.State, n *plan.Node) string {
 	if s.Mode == "loop" && p.Pipeline.Name != "" {
 		return p.Pipeline.Name
@@ -60,10 +60,10 @@ func MaxAttempts(p *plan.Plan, s state.State, n *plan.Node, loc event.Location) 
 // itself.
 func PassesSteps(n *plan.Node, loc event.Location) bool { return n.Steps != nil && loc.Step == "" }
 
-// defaultStepRetries is the number of retries of a step.
+// defaultStepRetries is the number of retries of a step without a setting.
 const defaultStepRetries = 3
 
-// newLoop returns the initial loop of a stage: before the first iteration, or under check_before before the decision
+// newLoop returns the initial loop of a stage: before the first iteration, or, under check_before, before the decision
 // whether to start it.
 func newLoop(n *plan.Node) state.Loop {
 	l := state.Loop{Progress: state.Progress{Phase: state.PhaseReady}}

@@ -46,8 +46,8 @@ func prepareStageRetry(n *plan.Node, ns *state.Node) {
 	}
 }
 
-// approveOverride continues a node that the user was asked about: over its edge beyond the limit, from the place
-// where its budget ended, or from its beginning.
+// approveOverride continues a node that the user was asked about. It continues over the edge beyond its limit, from
+// the place where the budget ended, or from the beginning.
 func approveOverride(p *plan.Plan, s *state.State, path string) {
 	n, ns := p.Find(path), s.Nodes[path]
 	if n == nil || ns.Status != state.NodeRunning {

@@ -54,8 +54,8 @@ func applyGuardrailReached(s *state.State, e event.Event) error {
 	return nil
 }
 
-// updateGuardrails updates the guardrails after an event: their timers stop while no work runs and end with the
-// guarded work; a fired timer fails the work that has nothing in flight.
+// updateGuardrails updates the guardrails after an event. Their timers stop while no work runs and end with the
+// guarded work. A fired timer fails the work that has nothing in flight.
 func updateGuardrails(p *plan.Plan, before state.State, s *state.State, e event.Event) error {
 	if err := shiftTimers(before.Status, s, e); err != nil {
 		return err
@@ -91,7 +91,7 @@ func updateGuardrails(p *plan.Plan, before state.State, s *state.State, e event.
 }
 
 // shiftTimers postpones the timers of guardrails by the idle time that ends with the event. Resuming a stopped run
-// renews the guardrails that were reached; that of the run itself only on request.
+// renews the guardrails that were reached, but the guardrail of the run itself only on request.
 func shiftTimers(before state.Status, s *state.State, e event.Event) error {
 	rested := before != state.Running && s.Status == state.Running
 	if crashed := e.Type == event.KernelStart && before == state.Running; !rested && !crashed {
@@ -114,8 +114,8 @@ func shiftTimers(before state.Status, s *state.State, e event.Event) error {
 	return nil
 }
 
-// settleOverrun settles a loop beyond a guardrail once nothing of it is in flight and no question is open. An attempt
-// or a decision that fails after the guardrail was reached was cancelled for it.
+// settleOverrun settles a loop beyond a guardrail once it has no effect in flight and no open question. An attempt or
+// a decision that fails after the guardrail was reached was cancelled for it.
 func settleOverrun(p *plan.Plan, before, s state.State, e event.Event, loc event.Location, l *state.Loop) {
 	g, reached := ReachedGuardrail(p, s, loc)
 	old := before.LoopAt(loc)

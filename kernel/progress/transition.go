@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// ErrInvalidTransition is wrapped by the errors of [Apply] for an event that does not fit the state: a late delivery,
-// a duplicate, or an event of an outdated kernel. The state is then unchanged.
+// ErrInvalidTransition is wrapped by the errors of [Apply] for an event that does not fit the state. Such an event is
+// a late delivery, a duplicate, or from an outdated kernel. The state is then unchanged.
 var ErrInvalidTransition = errors.New("event does not fit the state")
 
 func invalidTransition(e event.Event, reason string) error {

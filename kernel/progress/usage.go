@@ -107,7 +107,7 @@ func countTokens(u *event.Usage) (tokens int64, known bool) {
 	return tokens, true
 }
 
-// chargeCutOff charges the reservations of a kernel that has died.
+// chargeCutOff charges the loop's call, which a dead kernel had in flight, its estimate.
 func chargeCutOff(p *plan.Plan, s *state.State, path string, l *state.Loop) {
 	for _, scope := range slices.Sorted(maps.Keys(l.Reserved)) {
 		chargeCall(p, s, path, scope, l.Reserved[scope], nil, s.Seq)
@@ -115,8 +115,8 @@ func chargeCutOff(p *plan.Plan, s *state.State, path string, l *state.Loop) {
 	l.Reserved = nil
 }
 
-// renewCeilings adds the ceiling's amount once more in the exhausted scopes of a node. If none is exhausted, because
-// an agent stopped short of its allowance, it renews all of them.
+// renewCeilings adds the ceiling's amount once more in the exhausted scopes of a node. If no scope is exhausted,
+// because an agent stopped short of its allowance, it renews all scopes.
 func renewCeilings(p *plan.Plan, s *state.State, path string) {
 	all, short := map[string]bool{}, map[string]bool{}
 	for _, c := range p.Ceilings(path) {

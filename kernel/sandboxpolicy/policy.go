@@ -81,7 +81,7 @@ type Confiner interface {
 // Unavailable is the [Confiner] of a program that cannot confine processes.
 type Unavailable struct{}
 
-// Check refuses every policy except one with [Policy.BestEffort].
+// Check refuses every policy except a policy with [Policy.BestEffort].
 func (Unavailable) Check(_ context.Context, p Policy) (Capabilities, error) {
 	return p.Refuse(failure.New(failure.SandboxUnavailable, "sandbox %s: this program has no helper that confines its processes", p.Mode).
 		WithHint("let the program confine its plugins: engine.WithSandboxHelper"))

@@ -20,7 +20,7 @@ type Resolver struct {
 
 // ResolveGrants resolves granted paths, relative to the project, to absolute paths without symbolic links. A missing
 // path is a failure of kind config_invalid, because it cannot be granted after the start. So is a path that leads out
-// of the project or of a path in writable through a link: an agent may have made the link.
+// of the project or of a path in writable through a link. An agent may have made the link.
 func (r Resolver) ResolveGrants(key string, written, writable []string) ([]string, error) {
 	if len(written) == 0 {
 		return nil, nil

@@ -71,7 +71,7 @@ func TestArtifactRetryIsNotCharged(t *testing.T) {
 	compare(t, []string{"make v1 i1", "heal 1 of 1", "make v1 i1#2", "wait 4s", "make v1 i1#3"}, w.record)
 }
 
-// U112, DIALECT B4: a run begins with the node of --start and is complete after that of exit_after; other nodes are
+// U112, DIALECT B4: a run begins with the node of --start and is complete after the node of exit_after; other nodes are
 // never entered.
 func TestStartAndExit(t *testing.T) {
 	nodes := []string{"intake", "spec", "red", "green"}

@@ -11,7 +11,7 @@ import (
 )
 
 // decideBlock advances every provider independently. When all have ended, the block ends; if all have succeeded, its
-// manifest is written first. A provider that waits for the user pauses the run once the others have ended or wait too.
+// manifest is written first. A provider that waits for the user pauses the run once all others have ended or wait.
 func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	var cmds, waits []Command
 	ended := 0

@@ -28,8 +28,8 @@ const (
 )
 
 // Command is one action to perform. The runtime commits and applies Event, if there is one, and then starts the
-// effect, unless an effect with the same key is in flight. A record with such a key is skipped too, because the
-// effect's own end follows.
+// effect, unless an effect with the same key is in flight. A record with the key of an effect in flight is skipped
+// too, because the effect's own end follows.
 //
 // Commands are JSON and smaller than 10 KB: large data is found through Location.
 type Command struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// scriptedRun answers the commands of a run and records them: "execute v2 i1", "execute v1 s1 i1#2" for a step's
-// second attempt, "check lint", "stage 2 of 3", "wait 1s".
+// scriptedRun answers the commands of a run and records them as texts. Examples are "execute v2 i1", "execute v1 s1
+// i1#2" for a step's second attempt, "check lint", "stage 2 of 3", "wait 1s".
 type scriptedRun struct {
 	*history
 	record []string
@@ -25,7 +25,7 @@ type scriptedRun struct {
 	usage   func(c schedule.Command) *event.Usage
 	checks  map[string]bool
 	steps   []event.StepData
-	inputs  map[string]event.InputCheckedData // results of inspecting the input of a node, by its id
+	inputs  map[string]event.InputCheckedData // results of inspecting the input of a node, by node id
 	// badArtifacts is the number of attempts of an iteration whose artifact is invalid.
 	badArtifacts int
 }
@@ -228,7 +228,7 @@ func TestVerifyAlwaysFails(t *testing.T) {
 	compare(t, 1, w.state.Returns)
 }
 
-// D3: cycle counts survive a pause: after two of three returns one is left.
+// D3: cycle counts survive a pause: after two of three returns one return is left.
 func TestCyclesSurviveAPause(t *testing.T) {
 	w := newScriptedRun(t, loopPlan())
 	w.attempt = func(c schedule.Command, node string) string {
@@ -370,8 +370,8 @@ func TestParallelSteps(t *testing.T) {
 	require(t, w.count("execute") == 100 && limit <= 4 && len(asJSON(w.state)) <= 100<<10, w.count("execute"), limit, len(asJSON(w.state)))
 }
 
-// On re-entry finished steps stay done unless their content changed or they are named; if none is named, all are
-// repeated.
+// On re-entry finished steps stay done unless their content changed or they are named; if no step is left to do,
+// all are repeated.
 func TestStepsOfALaterVisit(t *testing.T) {
 	p := graph(map[string]map[plan.Outcome]plan.Edge{"verify": {"fail": {To: "execute"}}}, "plan", "execute", "verify")
 	p.Nodes[1].Steps = &plan.Steps{From: "plan"}
@@ -441,7 +441,7 @@ func fixedCost(usd float64) func(schedule.Command) *event.Usage {
 	return func(schedule.Command) *event.Usage { return &event.Usage{CostUSD: &usd} }
 }
 
-// Sixteen providers under one ceiling together never exceed it.
+// Sixteen providers under one ceiling together never exceed that ceiling.
 func TestNoOvershoot(t *testing.T) {
 	block := plan.Node{Path: "0", ID: "many", Kind: plan.KindParallel, Stages: []plan.Node{{
 		Path: "0.0", ID: "work", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 5},
@@ -480,7 +480,7 @@ func TestNoOvershoot(t *testing.T) {
 	}
 }
 
-// A call without reported usage is charged its reservation, never nothing; the user can lift a budget stop.
+// A call without reported usage is charged its reservation. The user can continue a run that its budget stopped.
 func TestUnknownCost(t *testing.T) {
 	p := graph(nil, "a", "b", "c")
 	p.Pipeline.Policy = &plan.Policy{Cost: &plan.Cost{MaxUSD: 1, ReserveUSD: 0.5}}

@@ -40,7 +40,7 @@ func (w *scriptedRun) answer(id, option, text string) {
 	w.add(event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: id, Answer: option, Text: text, Digest: w.state.Questions[id].Digest}))
 }
 
-// U128, U130, K9: with wait the run keeps running, with a deadline; on_timeout sets the action after it.
+// U128, U130, K9: with wait the run keeps running, with a deadline; on_timeout sets the action after the deadline.
 func TestEscalationWithWait(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -197,7 +197,7 @@ func TestEscalationNames(t *testing.T) {
 	compare(t, want, names)
 }
 
-// U131: the question shows the artifact that the stage has left, valid or not, and its message.
+// U131: the question shows the artifact that the stage has left, valid or not, and the feedback.
 func TestEscalationShowsArtifact(t *testing.T) {
 	for _, settlement := range []event.Settlement{
 		{Outcome: "escalate", Artifact: &event.Ref{Path: "artifacts/00-a.yaml"}, Feedback: &event.Ref{Path: "feedback.md"}},
@@ -221,7 +221,7 @@ func TestEscalationShowsArtifact(t *testing.T) {
 	}
 }
 
-// An expired escalation of one provider in a block ends the run only when the others have ended.
+// An expired escalation of one provider in a block ends the run only when the other providers have ended.
 func TestEscalationInABlock(t *testing.T) {
 	stage := plan.Node{Path: "0.0", ID: "work", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 1}}
 	block := plan.Node{Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{stage}, Providers: []plan.BlockProvider{{Name: "m1"}, {Name: "m2"}}}

@@ -68,7 +68,7 @@ func (h *history) finish(stop func(schedule.Command) bool) {
 	h.t.Fatalf("no end: %s", asJSON(h.state))
 }
 
-// U090: a guardrail's timer is set once, when the guarded work begins, and is removed when it is over.
+// U090: a guardrail's timer is set once, when the guarded work begins, and is removed when the work is over.
 func TestGuardrailTimers(t *testing.T) {
 	h := newHistory(t, nestedPlan())
 	var set []string
@@ -116,7 +116,7 @@ func (h *history) fireGuardrail(key event.Key, late time.Duration) {
 	h.add(event.Event{Type: event.TimerFired, Key: key})
 }
 
-// now is the time of the next event.
+// now returns the time of the next event.
 func (h *history) now() time.Time {
 	return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(h.state.Seq+1)*time.Second + h.spent)
 }
@@ -188,7 +188,7 @@ func TestRunLimitFailsTheRun(t *testing.T) {
 	require(t, bounded && left >= 58*time.Second, left)
 }
 
-// In every phase of its loop, the node fails when its time is used up; a resume renews the time and continues at the
+// In every phase of its loop, the node fails when its time is used up. A resume renews the time and continues at the
 // same point.
 func TestNodeLimitInEveryPhase(t *testing.T) {
 	const key = event.Key("timer:0/v1/r1/-/-/i0#1")
@@ -263,7 +263,7 @@ func (h *history) wait() {
 	}
 }
 
-// An agent that ends well although the time is used up completes its iteration; no further one begins.
+// An agent that ends well although the time is used up completes its iteration; no further iteration begins.
 func TestIterationThatEndsLateCounts(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{ID: "a", Guardrails: newGuardrails(90), Termination: plan.Termination{"max": 3}}))
 	c := h.commit()
@@ -346,7 +346,7 @@ func TestLimitOfOneProvider(t *testing.T) {
 func TestLimitsOfEnclosingNodes(t *testing.T) {
 	tests := []struct {
 		key       event.Key
-		node      string // where it is reached, and where the session is then
+		node      string // where the guardrail is reached and the run stops
 		cancelled int
 		message   string
 	}{
@@ -378,7 +378,7 @@ func TestLimitsOfEnclosingNodes(t *testing.T) {
 	}
 }
 
-// A run whose time is used up between two nodes does not begin the next one.
+// A run whose time is used up between two nodes does not begin the next node.
 func TestReachedBetweenNodes(t *testing.T) {
 	p := stages(plan.Node{ID: "a"}, plan.Node{ID: "b"})
 	p.Pipeline.Guardrails = newGuardrails(60)

@@ -143,7 +143,7 @@ func TestConfirm(t *testing.T) {
 	q := h.askQuestion(event.QuestionSupervise, true)
 	h.commit()
 	require(t, h.state.Status == state.Paused && h.state.PauseKind == state.PauseApproval, h.state)
-	h.resume() // unanswered: it is still open
+	h.resume() // the question is still open
 	h.commit()
 	require(t, h.state.Status == state.Paused && slices.Equal(h.state.UnansweredQuestions(), []string{q.ID}), q.ID, h.state)
 	h.add(answerEvent(q, event.AnswerApprove, "well done"))
@@ -255,7 +255,7 @@ func TestRestartLimit(t *testing.T) {
 	}
 }
 
-// A hook that a crash interrupted is called again with the same key; one that has answered is not.
+// A hook that a crash interrupted is called again with the same key; a hook that has answered is not.
 func TestHookAfterACrash(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}, plan.Hook{Point: plan.PointStageStart}))
 	first := h.answerHook("continue", "")
@@ -286,7 +286,7 @@ func TestHooksAfterAResumedFailure(t *testing.T) {
 	h.requireStatus(state.Completed)
 }
 
-// U249: a guardrail that fires during a hook waits for it.
+// U249: a guardrail that fires during a hook waits for the hook.
 func TestGuardrailWaitsForAHook(t *testing.T) {
 	p := withHooks(stages(plan.Node{ID: "a", Guardrails: &plan.Guardrails{MaxRuntimeSeconds: 60}}), plan.Hook{Point: plan.PointIterationEnd})
 	h := newHistory(t, p)
@@ -297,7 +297,7 @@ func TestGuardrailWaitsForAHook(t *testing.T) {
 	}
 	require(t, h.loop().Phase == state.PhaseDecide && h.state.IsHookRunning(), h.loop().Phase)
 	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue"}))
-	for _, c := range schedule.Decide(p, h.state) { // the decision replaces the strategy's, which has not been asked
+	for _, c := range schedule.Decide(p, h.state) { // this decision replaces the strategy's
 		if c.Kind == schedule.Record {
 			h.add(*c.Event)
 		}

@@ -20,7 +20,7 @@ func (h *history) endHook(c schedule.Command, d event.HookCompleteData) {
 	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, d))
 }
 
-// U241: a text from the start of a nested pipeline is for everything in it and nothing after it.
+// U241: a text from the start of a nested pipeline is for every prompt in that pipeline and for none after it.
 func TestTextOfANestedPipeline(t *testing.T) {
 	p := nestedPlan()
 	p.Nodes = append(p.Nodes, plan.Node{Path: "3", ID: "after", Kind: plan.KindStage, Termination: plan.Termination{"max": 1}})
@@ -134,8 +134,8 @@ func TestPauseAfterSuccess(t *testing.T) {
 	h.requireStatus(state.Completed)
 }
 
-// A rejection survives a crash before the paused session ends; so does a hook's stop, also if the user asks for the
-// same. The user's own stop must be repeated.
+// A rejection survives a crash before the paused session ends; so does a hook's stop, also if the user requests the
+// same stop. The user's own stop must be repeated.
 func TestStopsSurviveACrash(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
 	q := h.askQuestion(event.QuestionConfirm, false)
@@ -190,7 +190,7 @@ func TestGuardrailClosesQuestions(t *testing.T) {
 		for key := range h.state.Timers {
 			h.fireGuardrail(key, 0)
 		}
-		for _, c := range schedule.Decide(h.plan, h.state) { // in place of the strategy, which has not been asked
+		for _, c := range schedule.Decide(h.plan, h.state) { // this decision replaces the strategy's
 			if c.Kind == schedule.Record {
 				h.add(*c.Event)
 			}
@@ -202,7 +202,7 @@ func TestGuardrailClosesQuestions(t *testing.T) {
 	}
 }
 
-// An end hook of a block that is still running when the block begins again does not answer at its next end.
+// If an end hook is still running when its block begins again, its answer does not count at the block's next end.
 func TestHookOfAnEarlierRound(t *testing.T) {
 	p := withHooks(&plan.Plan{Version: plan.Version, Nodes: []plan.Node{{
 		Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{singleStage("0.0", "work")}, Providers: []plan.BlockProvider{{Name: "m1"}},

@@ -52,8 +52,8 @@ func decideLoop(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l
 	}
 }
 
-// startAttempt begins the next iteration, or the next attempt of the unfinished one. Under check_before an iteration
-// begins without an attempt.
+// startAttempt begins the next iteration, or the next attempt of the unfinished iteration. Under check_before an
+// iteration begins without an attempt.
 func startAttempt(n *plan.Node, name string, allowed int, loc event.Location, l state.Loop) []Command {
 	loc.Iteration = l.Completed + 1
 	attempt := l.Attempt + 1
@@ -126,8 +126,8 @@ func askAboutCutOff(p *plan.Plan, s state.State, n *plan.Node, loc event.Locatio
 	return escalate(p, s, n, escalation{key: l.CutOffKey(loc), cursor: loc.Cursor(), text: text, remedy: remedy})
 }
 
-// backoff returns the pause before the next attempt: the service's retry-after if it is longer than the configured
-// one.
+// backoff returns the pause before the next attempt: the configured or default pause, or the service's retry-after if
+// that is longer.
 func backoff(p *plan.Plan, n *plan.Node, l state.Loop) time.Duration {
 	pause := min(firstBackoff*math.Pow(2, float64(l.Attempt-1)), maxBackoff)
 	pauses := ladderBackoff
@@ -146,7 +146,7 @@ func backoff(p *plan.Plan, n *plan.Node, l state.Loop) time.Duration {
 	return plan.Seconds(pause)
 }
 
-// retryData describes the next attempt: one for an invalid artifact, or an ordinary retry.
+// retryData describes the next attempt: an artifact retry, or an ordinary retry.
 func retryData(n *plan.Node, allowed int, loc event.Location, l state.Loop) event.RetryData {
 	if l.IsArtifactRetry() {
 		return event.RetryData{Rung: event.RungArtifact, N: l.ArtifactRetries, Max: n.Artifact.MaxRetries()}

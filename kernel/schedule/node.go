@@ -69,7 +69,7 @@ func embeddedStartEvent(p *plan.Plan, n *plan.Node) event.Event {
 		event.PipelineStartData{Name: n.ID, Kind: string(n.Kind), Pipeline: n.Ref, Runs: p.MaxRuns(n)})
 }
 
-// decideEmbedded runs a pipeline node that was entered: each run goes through the embedded plan, from its first node
+// decideEmbedded runs a pipeline node that was entered. Each run goes through the embedded plan, from its first node
 // until a transition leads back to this node.
 func decideEmbedded(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	limit := p.MaxRuns(n)
@@ -121,8 +121,8 @@ func inspectInput(n *plan.Node, ns state.Node) []Command {
 	return []Command{{Kind: Inspect, Key: ns.InputKey(n.Path), Location: loc}}
 }
 
-// skipNode completes a node without running it. The node has been entered, so that the journal shows it. Its edge leads
-// forward or ends the run.
+// skipNode completes a node without running it. The node has been entered, so that the journal shows it. The edge
+// for a skip leads forward or ends the run.
 func skipNode(p *plan.Plan, s state.State, n *plan.Node, cursor *event.Cursor, reason string) []Command {
 	d := event.NodeCompleteData{
 		Name: progress.NodeName(p, s, n), Status: string(state.NodeSkipped), Reason: reason,

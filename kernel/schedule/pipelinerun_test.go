@@ -36,8 +36,8 @@ func mixedPlan() *plan.Plan {
 	}}
 }
 
-// runUntil runs the history to its end, or until a run begins. It returns the location of each attempt, and the event
-// types of the session's runs and end.
+// runUntil runs the history until the run with the number begins, or to its end for 0. It returns the location of each
+// attempt, and the event types of the session's runs and end.
 func runUntil(h *history, until int) []string {
 	var got []string
 	for h.state.Status == state.Running && (until == 0 || h.state.Run < until) {
@@ -62,8 +62,8 @@ func runUntil(h *history, until int) []string {
 	return got
 }
 
-// U290, U067: the whole pipeline runs the requested number of times, every node at locations of its own; nested
-// pipelines keep counting; the session is complete once.
+// U290, U067: the whole pipeline runs the requested number of times, every node at locations of its own. Nested
+// pipelines keep counting, and the session is complete once.
 func TestRepeats(t *testing.T) {
 	first := []string{"0 r1", "1.0 r1", "1.0 r2", "2.0 r1"}
 	for _, tt := range []struct {
@@ -87,7 +87,7 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// A new run has forgotten the nodes of the previous one, and each of its visits is the first.
+// A new run has forgotten the nodes of the previous run, and each visit in it is the first.
 func TestNewRunForgetsNodes(t *testing.T) {
 	h := newRepeatedHistory(t, mixedPlan(), 2)
 	runUntil(h, 2)
@@ -110,7 +110,7 @@ func TestOtherRunsDoNotFit(t *testing.T) {
 	begin := func(n int) event.Event {
 		return event.New(event.RunStart, &event.Cursor{NodePath: "0", Run: n}, "", event.RunStartData{N: n, Max: 3})
 	}
-	refused(begin(2)) // the first one has not ended
+	refused(begin(2)) // the first run has not ended
 	refused(event.New(event.NodeStart, &event.Cursor{NodePath: "0", Run: 2}, "", event.NodeStartData{}))
 	h.iterate("")
 	h.decide("stop")
@@ -121,7 +121,7 @@ func TestOtherRunsDoNotFit(t *testing.T) {
 	refused(begin(2))
 }
 
-// A pause between two runs is kept, and the resumed session begins the next one.
+// A pause between two runs is kept, and the resumed session begins the next run.
 func TestPauseBetweenRuns(t *testing.T) {
 	h := newRepeatedHistory(t, &plan.Plan{Version: plan.Version, Nodes: []plan.Node{singleStage("0", "a")}}, 2)
 	h.iterate("")
@@ -145,7 +145,7 @@ func endedNode(status state.NodeStatus, outcome, name string) state.Node {
 	return n
 }
 
-// exitAfterPlan returns a pipeline a, b{x, y}, c, d: it is complete after c, and the embedded one after x.
+// exitAfterPlan returns a pipeline a, b{x, y}, c, d: it is complete after c, and its embedded pipeline b after x.
 func exitAfterPlan() *plan.Plan {
 	inner := &plan.Plan{Pipeline: plan.Pipeline{ExitAfter: "x"}, Nodes: []plan.Node{{Path: "0", ID: "x"}, {Path: "1", ID: "y"}}}
 	return &plan.Plan{Pipeline: plan.Pipeline{ExitAfter: "c"}, Nodes: []plan.Node{
@@ -181,8 +181,8 @@ func TestDeliverable(t *testing.T) {
 	}
 }
 
-// U112: nodes after the one that completes the pipeline, and before the one that the run began with, are reported as
-// unreachable.
+// U112: nodes after the node that completes the pipeline, and before the node that the run began with, are reported
+// as unreachable.
 func TestUnreachable(t *testing.T) {
 	done := endedNode(state.NodeComplete, "success", "")
 	for name, tt := range map[string]struct {

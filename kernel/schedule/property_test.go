@@ -22,7 +22,7 @@ import (
 // resumes can need.
 const maxTransitions = 15000
 
-// checkRuns checks a property of drawn runs that have ended or paused.
+// checkRuns checks a property of randomly drawn runs that have ended or paused.
 func checkRuns(t *testing.T, property func(t *rapid.T, s *simulation)) {
 	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {

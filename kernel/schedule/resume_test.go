@@ -126,7 +126,7 @@ func TestCallAboveEarlierCost(t *testing.T) {
 	c := w.commit()
 	got := w.state.Nodes["1"].Loop.Reserved[""].USD
 	require(t, got != nil && *got == 9.5, got)
-	w.startKernel() // it is interrupted
+	w.startKernel() // the call is interrupted
 	if got := w.state.Charges[""]; got.USD != 1 || got.UnknownUSD != 1 {
 		t.Errorf("what did not say counts as %+v after %s", got, c.Key)
 	}

@@ -219,7 +219,7 @@ func TestRetryLadder(t *testing.T) {
 	}
 }
 
-// An attempt that fails because another call brought down its process does not count against the attempt limit. This
+// An attempt that fails because its process crashed during another call does not count against the attempt limit. This
 // holds for a bounded number of times.
 func TestCollateralFailureIsNotCharged(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))

@@ -17,7 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// simulation is a simulated runtime: it performs commands with drawn results.
+// simulation is a simulated runtime: it performs commands with randomly drawn results.
 type simulation struct {
 	t        *rapid.T
 	plan     *plan.Plan
@@ -329,7 +329,7 @@ func drawContracts(t *rapid.T, p *plan.Plan) {
 	}
 }
 
-// drawEmbedded draws a pipeline node; its plan has its own paths, like a compiled one.
+// drawEmbedded draws a pipeline node; its plan has its own paths, like a compiled plan.
 func drawEmbedded(t *rapid.T, path string, depth int) plan.Node {
 	inner := &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Guardrails: drawGuardrails(t), Hooks: drawHooks(t)}}
 	for i := range rapid.IntRange(0, 2).Draw(t, "embedded nodes") {

@@ -229,8 +229,8 @@ func (s *simulation) drawHanded(c schedule.Command) event.Event {
 	return event.New(event.ArtifactWritten, c.Location.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Artifact, Ref: event.Ref{Path: "handed", SHA256: "y"}})
 }
 
-// U027: a pipeline node that ends well has its pipeline's deliverable as its artifact; one that wraps the pipeline
-// has its own settled one.
+// U027: a pipeline node that ends well has its pipeline's deliverable as its artifact. A node that wraps the
+// pipeline has its own settled artifact.
 func TestDeliverablesOfPipelineNodes(t *testing.T) {
 	checkRuns(t, func(t *rapid.T, s *simulation) {
 		for i, e := range s.journal {

@@ -73,7 +73,7 @@ func (s *simulation) finishHook(c schedule.Command, begun bool) {
 	s.append(event.New(rapid.SampledFrom([]event.Type{event.HookComplete, event.HookTimeout}).Draw(s.t, "end"), c.Location.Cursor(), c.Key, d))
 }
 
-// isSuperseded reports whether the user continued the run while the hook was working: an escalation that an earlier
+// isSuperseded reports whether the user continued the run while the hook was working. An escalation that an earlier
 // kernel asked may be answered while a callback of the new kernel is working. A runtime then records the hook's end as
 // a late delivery.
 func (s *simulation) isSuperseded(c schedule.Command) bool {

@@ -16,8 +16,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// U048: an event with unreadable data is applied completely if its data does not matter, or refused without any
-// change, at every point of every run.
+// U048: at any point, an event with unreadable data is refused without a change, or applied completely if its data
+// does not matter.
 func TestUnreadableDataIsAtomic(t *testing.T) {
 	checkRuns(t, func(t *rapid.T, s *simulation) {
 		for i, e := range s.journal[1:] {
@@ -35,7 +35,7 @@ func TestUnreadableDataIsAtomic(t *testing.T) {
 	})
 }
 
-// Gated tool calls are kept for a resume after a crash: open calls, and finished ones up to the next checkpoint.
+// Tool calls that the kernel decides on are kept for a resume: open calls, and finished calls until a checkpoint.
 // Observed calls are not kept.
 func TestToolCallsAreKept(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))

@@ -91,7 +91,7 @@ func limitAction(p *plan.Plan, n *plan.Node, route plan.Route) string {
 type blockReason struct {
 	action   string
 	code     string
-	kind     failure.Kind // "" for that of the node's own failure
+	kind     failure.Kind // "" for the kind of the node's own failure
 	question string       // for the user
 	summary  string       // the question without the possible answers
 }

@@ -27,7 +27,7 @@ func UnreachableReason(p *plan.Plan, s state.State, path string) string {
 	return ""
 }
 
-// startNode returns the id of the node with which the run was asked to begin, "" for the first one.
+// startNode returns the id of the node with which the run was asked to begin, "" for the first node.
 func startNode(p *plan.Plan) string {
 	if o := p.Pipeline.Overrides; o != nil {
 		return o.Start

@@ -19,7 +19,7 @@ type Roots struct {
 	// Project is the absolute path of the project that the run works on.
 	Project string
 	// Engine is $AGENT_PIPELINES_ROOT: a directory with scripts/pipelines and scripts/stages. A relative path is
-	// relative to the project. It may be empty.
+	// relative to the project. "" means that there is none.
 	Engine string
 	// Library holds the shipped stages/<name>/stage.yaml and pipelines/<name>.yaml. It may be nil.
 	Library fs.FS
@@ -52,8 +52,8 @@ func (e *NotFoundError) Hint() string {
 	return strings.Join(hints, " ")
 }
 
-// FindPipeline returns the absolute path of a pipeline file, by path or by name. A name is tried with and without
-// .yaml, a path as it is. The first match wins: the path relative to the project, .claude/pipelines,
+// FindPipeline returns the absolute path of a pipeline file. An absolute name is not searched for. For any other name,
+// the first match wins: the path relative to the project, then, with and without .yaml, .claude/pipelines,
 // $AGENT_PIPELINES_ROOT/scripts/pipelines, scripts/pipelines, the library. The path of a shipped pipeline begins
 // with "library:"; [Roots.ReadPipeline] reads it. The error is a [*NotFoundError].
 func (r Roots) FindPipeline(name string) (string, error) { return r.FindPipelineBeside(name, "") }
@@ -195,7 +195,7 @@ type StageDir struct {
 }
 
 // FindStage returns the directory of a stage's stage.yaml. The first match wins: .claude/stages/<name>, stages/<name>
-// in pipelineDir, the directory of the pipeline (unless it is ""), $AGENT_PIPELINES_ROOT/scripts/stages/<name>,
+// in pipelineDir (the pipeline's directory, "" for none), $AGENT_PIPELINES_ROOT/scripts/stages/<name>,
 // scripts/stages/<name>, the library. The error is a [*NotFoundError].
 func (r Roots) FindStage(name, pipelineDir string) (StageDir, error) {
 	if all := r.StagesNamed(name, pipelineDir); len(all) > 0 {
@@ -238,8 +238,8 @@ func (r Roots) StageFile(dir StageDir) string {
 	return r.Display(filepath.Join(dir.Path, "stage.yaml"))
 }
 
-// PipelinesNamed returns the paths of all pipeline files with a name of [Roots.Pipelines], in the order in which
-// [Roots.FindPipeline] searches their directories.
+// PipelinesNamed returns the paths of all pipeline files with one of the names of [Roots.Pipelines], in the order in
+// which [Roots.FindPipeline] searches their directories.
 func (r Roots) PipelinesNamed(name string) []string {
 	var all []string
 	for _, dir := range r.pipelineDirs("") {

@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// ReadInputs checks the inputs at s and returns them, with scalars as text except under from_initial.
+// ReadInputs checks the inputs in the scope s and returns them, with scalars as text except under from_initial.
 func ReadInputs(m dialect.Map, s Scope) plan.Inputs {
 	inner, ok := m.MapAt("inputs")
 	if !ok {
@@ -47,7 +47,7 @@ func withTexts(n *yamldoc.Node) *yamldoc.Node {
 	return &c
 }
 
-// checkFrom checks the node that inputs.from names. In a block, the earlier stages of the same provider come
+// checkFrom checks the node that inputs.from names. In a block, the earlier stages of the block are searched
 // first, then the earlier nodes of the pipeline.
 func checkFrom(m dialect.Map, s Scope) {
 	from, at := m.Text("from")

@@ -137,7 +137,7 @@ func nodeItems(m dialect.Map) ([]*yamldoc.Node, bool) {
 	return items, ok
 }
 
-// CheckShares reports shares of unknown nodes.
+// CheckShares reports shares of the budget for unknown nodes.
 func CheckShares(m dialect.Map, list []Node) {
 	policy, _ := m.Peek("policy")
 	budget, _ := policy.Peek("budget")

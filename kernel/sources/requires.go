@@ -31,8 +31,8 @@ func ReadRequirements(m dialect.Map, data []byte) Requirements {
 	return d
 }
 
-// WithDefaults returns the requirements of a node with those of its stage as defaults: lists by source, and the
-// expression.
+// WithDefaults returns the requirements of a node with those of its stage as defaults: requires by its keys, and
+// skip_when as a whole.
 func (d Requirements) WithDefaults(stage Requirements) Requirements {
 	merged := maps.Clone(stage.Requires)
 	if merged == nil {
@@ -46,8 +46,8 @@ func (d Requirements) WithDefaults(stage Requirements) Requirements {
 // ApplyTo sets the requirements of the node.
 func (d Requirements) ApplyTo(n *plan.Node) { n.Requires, n.SkipWhen = d.Requires, d.SkipWhen }
 
-// RefuseRequirements reports the requirements of a stage of a block: only whole nodes are skipped. Those of the
-// stage's own file have no effect there.
+// RefuseRequirements reports requirements on a stage of a block, because only whole nodes are skipped. Requirements in
+// its stage.yaml cause a warning.
 func (a Node) RefuseRequirements(stage Requirements) {
 	a.Refuse("requires", "write it on the block", "the input artifact is checked before the block")
 	a.Refuse("skip_when", "write it on the block", "a block is skipped as a whole")

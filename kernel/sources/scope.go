@@ -28,7 +28,7 @@ type Scope struct {
 // ProviderScope is the stage index of a provider's inputs.
 const ProviderScope = -1
 
-// InBlock returns the scope of a stage, or of the providers, of the block at s.
+// InBlock returns the scope of a stage of the node's block; [ProviderScope] for the providers.
 func (s Scope) InBlock(stage int) Scope {
 	s.inside, s.stage = true, stage
 	return s

@@ -23,7 +23,7 @@ func checkSecrets(policy dialect.Map, s *plan.Secrets) *plan.Secrets {
 	return s
 }
 
-// checkSecretPattern reports an invalid pattern. The message does not quote it: it may reveal the secret.
+// checkSecretPattern reports an invalid pattern. The message omits the pattern, which may reveal the secret.
 func checkSecretPattern(m dialect.Map, item *yamldoc.Node) {
 	if item.Kind != yamldoc.Text {
 		return // already reported

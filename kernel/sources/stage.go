@@ -133,7 +133,7 @@ func (a Node) RefuseApproval(own, stage Approval) {
 	}
 }
 
-// CheckWraps reports keys that are not allowed or without effect in a stage.yaml with wraps.
+// CheckWraps reports keys that are not allowed, or have no effect, in a stage.yaml with wraps.
 func (s *Stage) CheckWraps() {
 	w := s.Wraps
 	if !w.IsSet() {
@@ -148,7 +148,7 @@ func (s *Stage) CheckWraps() {
 	}
 }
 
-// CheckIgnored checks the types of keys without effect on a node without a stage.
+// CheckIgnored checks the types of keys that have no effect on a node without a stage.
 func (a Node) CheckIgnored() {
 	a.Decode(&dialect.Node, &struct{}{}, agentKeys...)
 	_ = readTermination(a.Map)

@@ -104,7 +104,7 @@ func ReadRuns(m dialect.Map) RunCount {
 	return RunCount{Count: n}
 }
 
-// MergeTermination merges the terminations of stage and node; the node's wins. An explicit max wins over
+// MergeTermination merges the terminations of stage and node; values of the node win. An explicit max wins over
 // iterations, which wins over runs. runs as a map gives no maximum.
 func MergeTermination(stage, node Termination, r RunCount) plan.Termination {
 	t := deepMerge(stage.Values, node.Values)

@@ -162,7 +162,7 @@ func (w Wraps) WithDefaults(stage Wraps) Wraps {
 	return merged
 }
 
-// RefuseWrapsConflicts reports keys that are not allowed or without effect on a node with wraps.
+// RefuseWrapsConflicts reports keys that are not allowed, or have no effect, on a node with wraps.
 func (a Node) RefuseWrapsConflicts(w Wraps) {
 	a.RefuseKeys(conflictsWithWraps, "split it into two nodes", "the wrapped target is its work")
 	a.RefuseKeys(iterationKeys, "let an edge lead back to the node, or repeat inside of the wrapped target", "the wrapped target runs once")
@@ -176,7 +176,7 @@ func (a Node) RefuseWrapsConflicts(w Wraps) {
 	checkWrapsArtifact(a.Map, w, "a node that wraps something")
 }
 
-// checkWrapsArtifact reports keys without effect on the artifact of a wraps node. owner names it in messages.
+// checkWrapsArtifact reports keys of an artifact that have no effect with wraps. owner names the node in messages.
 func checkWrapsArtifact(m dialect.Map, w Wraps, owner string) {
 	inner, ok := m.Peek("artifact")
 	if !ok {

@@ -35,7 +35,7 @@ func (c HookCursor) Key(loc event.Location, number int) event.Key {
 	return loc.Key(event.KeyHook, c.Round*HookRoundStep+number)
 }
 
-// AtPoint returns the cursor, or a new one of the same round if it belongs to another point or iteration.
+// AtPoint returns the cursor, or a new cursor of the same round if c belongs to another point or iteration.
 func (c HookCursor) AtPoint(point plan.HookPoint, iteration int) HookCursor {
 	if c.Point != string(point) || c.Iteration != iteration {
 		return HookCursor{Point: string(point), Iteration: iteration, Round: c.Round}
@@ -58,8 +58,8 @@ type Effect struct {
 	Location event.Location
 }
 
-// firingCall returns the hook that is being called at the cursor, if any. The cursor's iteration replaces that of the
-// location.
+// firingCall returns the hook that is being called at the cursor, if any. The cursor's iteration replaces the
+// iteration of the location.
 func (c HookCursor) firingCall(loc event.Location) []Effect {
 	if c.Firing == 0 {
 		return nil

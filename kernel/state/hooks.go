@@ -22,8 +22,8 @@ func (s State) EndHooksBegun(loc event.Location, c HookCursor) bool {
 	return c.Done > 0
 }
 
-// UpdateHooks changes the hook cursor and the injected texts at a hook point: of the session, of the current node, of
-// a provider of its block, or of the loop at the location.
+// UpdateHooks changes the hook cursor and the injected texts at a hook point. They belong to the session, the current
+// node, a provider of its block, or the loop at the location.
 func (s *State) UpdateHooks(point plan.HookPoint, loc event.Location, change func(*Hooks)) {
 	n := s.Nodes[s.At]
 	switch point {

@@ -28,7 +28,7 @@ const (
 	PhaseQuestion Phase = "question" // the strategy's question is to be sent to a provider
 	PhaseAsking   Phase = "asking"   // a provider is answering the strategy's question
 	PhaseDelay    Phase = "delay"    // waiting for the next iteration
-	PhaseCutOff   Phase = "cut_off"  // a crash interrupted the attempt and the user must decide
+	PhaseCutOff   Phase = "cut_off"  // the attempt was interrupted and the user must decide
 	PhaseSettled  Phase = "settled"  // done: see Outcome and Reason
 )
 
@@ -59,13 +59,13 @@ type Progress struct {
 	// Check is the progress of check_before. It is "" without check_before, and once the first attempt of the first
 	// iteration has begun.
 	Check     Check `json:"check,omitempty"`
-	Iteration int   `json:"iteration"` // the current or last one; 0 before the first
+	Iteration int   `json:"iteration"` // the current or last iteration; 0 before the first
 	Completed int   `json:"completed"` // number of the last iteration completed in this visit
-	// Before is the number of the last iteration before the latest stage retry. Iterations up to it count as
-	// completed, although the last one failed, so that their numbers are not reused.
+	// Before is the number of the last iteration before the latest stage retry. Iterations up to Before count as
+	// completed, although the last of them failed, so that their numbers are not reused.
 	Before  int `json:"before,omitempty"`
 	Attempt int `json:"attempt"` // the current or last attempt; 0 before the first and after a crash
-	// Uncharged counts the attempts of this iteration that failed because another call brought down their process. They
+	// Uncharged counts the attempts of this iteration that failed because their process crashed during another call. They
 	// do not count against the attempt limit.
 	Uncharged int `json:"spared,omitempty"`
 	// ArtifactRetries counts the attempts of this iteration for an invalid artifact. They do not count against the
@@ -74,11 +74,11 @@ type Progress struct {
 	// Faults are the faults of the last artifact, nil once an iteration is complete. The agent gets them even if
 	// later attempts were interrupted.
 	Faults []event.Fault `json:"faults,omitempty"`
-	// IterationStartedAt is nil between iterations (REQUIREMENTS U049).
+	// IterationStartedAt is the start time of the iteration, nil between iterations (REQUIREMENTS U049).
 	IterationStartedAt *time.Time `json:"iteration_started_at,omitempty"`
 }
 
-// LastIteration is the result of the last iteration, or of the one that is being settled.
+// LastIteration is the result of the last iteration, or of the iteration that is being settled.
 type LastIteration struct {
 	// Hint is the decision that the agent of the last iteration asked for, Result the iteration's normalized result.
 	Hint   string     `json:"hint,omitempty"`
@@ -100,8 +100,8 @@ type LastIteration struct {
 type CallInFlight struct {
 	// Reserved is the reservation of the call in flight, by the scope of the ceiling.
 	Reserved map[string]Amount `json:"reserved,omitempty"`
-	// Checkpoint is the latest checkpoint of an attempt that is in flight or was interrupted. Calls are the gated tool
-	// calls since that checkpoint, in order. A resumed attempt receives both.
+	// Checkpoint is the latest checkpoint of an attempt that is in flight or was interrupted. Calls are the tool calls
+	// since that checkpoint that the kernel decides on, in order. A resumed attempt receives both.
 	Checkpoint *event.CheckpointData `json:"checkpoint,omitempty"`
 	Calls      []Call                `json:"calls,omitempty"`
 }
@@ -129,7 +129,7 @@ type LoopOutcome struct {
 	Failure      *event.FailureData `json:"failure,omitempty"`
 }
 
-// CountedIterations returns the number of iterations that count for the maximum and for the strategy. They are those
+// CountedIterations returns the number of iterations that count for the maximum and for the strategy. They were
 // completed since the visit or its latest stage retry began.
 func (l Loop) CountedIterations() int { return l.Completed - l.Before }
 
@@ -147,7 +147,7 @@ type Measurement struct {
 	Failure *event.FailureData `json:"failure,omitempty"`
 }
 
-// Call is a gated tool call in the journal; Result is nil until the result is known.
+// Call is a journaled tool call that the kernel decides on; Result is nil until the result is known.
 type Call struct {
 	Call   event.ToolCallData    `json:"call"`
 	Result *event.ToolResultData `json:"result,omitempty"`

@@ -68,7 +68,7 @@ type Entry struct {
 	Escalations int `json:"escalations,omitempty"`
 	// Rejected is true if the user rejected the result of the previous visit with a reason.
 	Rejected bool `json:"rejected,omitempty"`
-	// From is the path of the node that the run came from, "" if it began with this one.
+	// From is the path of the node that the run came from, "" if the run began with this node.
 	From string `json:"from,omitempty"`
 }
 
@@ -98,7 +98,7 @@ const (
 
 // Branch is one provider of a parallel block: its current stage and that stage's loop.
 type Branch struct {
-	Stage     int        `json:"stage"` // position in the block, from 0; that of the last stage when all are done
+	Stage     int        `json:"stage"` // position in the block, from 0; the last stage when all are done
 	Status    NodeStatus `json:"status"`
 	StartedAt time.Time  `json:"started_at"`
 	Loop      Loop       `json:"loop"`
@@ -113,8 +113,8 @@ type BranchStage struct {
 	Reason     string `json:"reason,omitempty"`
 }
 
-// EndedBy returns the Bash engine's name for the end of the stage, given the type of its termination: "fixed",
-// "plateau" for a judgment, "max_iterations", or the type of another strategy.
+// EndedBy returns the Bash engine's name for the end of a stage with the strategy. It is "max_iterations", "plateau"
+// for a judgment, or the type of the strategy.
 func (b BranchStage) EndedBy(strategy string) string {
 	switch {
 	case b.Reason == "max_iterations":

@@ -23,8 +23,8 @@ func (n Node) DeliverableKey(path string) event.Key { return n.Location(path).Ke
 // IsBlock reports whether the node has no loop of its own, which is true of a parallel block and of a pipeline node.
 func (n Node) IsBlock() bool { return n.Loop.Phase == "" }
 
-// ActiveLoops returns the loops of a node that was entered: its own, then those of its running steps in order; in a
-// block those of its running branches by name.
+// ActiveLoops returns the loops of a node that was entered. They are its own loop, then those of its running steps in
+// order; in a block those of its running branches by name.
 func (n Node) ActiveLoops(path string) []LoopRef { return n.loops(path, false) }
 
 // UpdateLoops changes every active loop of the node, and those of branches that failed, in a stable order.

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Question is an open question to the user. Most members are those of the event that asked it.
+// Question is an open question to the user. Most members are copied from the event that asked the question.
 type Question struct {
 	Kind   string    `json:"kind"`
 	Digest string    `json:"digest"`

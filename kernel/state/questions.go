@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// CheckKey returns the key of check number, counted from 1, at loc.
+// CheckKey returns the key of the check with the number, counted from 1, at loc.
 func (s State) CheckKey(loc event.Location, number int) event.Key {
 	if loc.Iteration == 0 {
 		number += checkRounds * s.Nodes[loc.Outer()].StageAttempt

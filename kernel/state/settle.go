@@ -89,7 +89,7 @@ func (c Call) IsUncertain() bool {
 }
 
 // Resume continues a loop of the current node after a resume. A failed loop retries where it failed, with renewed
-// attempts; an interrupted attempt is repeated if the user was asked about it; a waiting retry starts at once.
+// attempts. An interrupted attempt is repeated if the user was asked about it. A waiting retry starts at once.
 func (l *Loop) Resume(asked bool) {
 	switch {
 	case l.Phase == PhaseBackoff:

@@ -52,7 +52,7 @@ const (
 	PauseError      PauseKind = "error" // the kernel cannot continue; the work itself has not failed
 )
 
-// State is one session between two events. It is a value: progress.Apply returns a new one and leaves the old one
+// State is one session between two events. It is a value: progress.Apply returns a new state and leaves the old state
 // unchanged.
 type State struct {
 	Identity
@@ -72,7 +72,7 @@ type State struct {
 	UserInput
 	// Failure is the error record of a failed run.
 	Failure *event.FailureData `json:"failure,omitempty"`
-	// Usage is the sum over all attempts, including failed ones, and all questions of strategies that reported it.
+	// Usage sums the reported usage of all attempts, including failed attempts, and of all questions of strategies.
 	Usage event.Usage `json:"usage"`
 }
 
@@ -119,7 +119,7 @@ type RunCounts struct {
 
 // Position is the place of the run in its pipeline, with the nodes and artifacts it has so far.
 type Position struct {
-	// At is the path of the node the run is at, "" when it is past the last one.
+	// At is the path of the node the run is at, "" when the run is past the last node.
 	At string `json:"at"`
 	// Nodes holds the nodes entered so far by path.
 	Nodes map[string]Node `json:"nodes"`
@@ -155,7 +155,7 @@ type Carry struct {
 
 // OpenQuestions are the questions to the user.
 type OpenQuestions struct {
-	// Questions are the questions to the user that the run waits for, by id. Waits is true if it keeps running
+	// Questions are the questions to the user that the run waits for, by id. Waits is true if the run keeps running
 	// meanwhile.
 	Questions map[string]Question `json:"questions,omitempty"`
 	Waits     bool                `json:"waits,omitempty"`
@@ -180,8 +180,8 @@ type Cycle struct {
 	Count   int      `json:"count"`
 	Limit   int      `json:"limit"`
 	Reasons []string `json:"reasons,omitempty"` // of the last [MaxReasons] returns, oldest first
-	// PassHash is the digest of the last pass over the cycle, and IdenticalPasses the number of consecutive passes
-	// with it.
+	// PassHash is the digest of the last pass over the cycle, and IdenticalPasses the number of consecutive passes with
+	// that digest.
 	PassHash        string `json:"print,omitempty"`
 	IdenticalPasses int    `json:"same,omitempty"`
 }
@@ -200,7 +200,7 @@ type Stop struct {
 	Hook bool `json:"hook,omitempty"`
 }
 
-// Clone returns a copy for an event to change. It shares with s only data that events never change in place; nodes
+// Clone returns a copy for an event to change. It shares with s only data that events never change in place. Nodes
 // that are complete and not current are shared too, which keeps long pipelines fast.
 func (s State) Clone() State {
 	nodes := maps.Clone(s.Nodes)
@@ -239,7 +239,7 @@ func Parse(data []byte) (State, error) {
 	return s, err
 }
 
-// NodeArtifact returns the latest artifact of the node at path: its own, else the one supplied in its place.
+// NodeArtifact returns the latest artifact of the node at path: its own, else the artifact supplied for that node.
 func (s State) NodeArtifact(path string) (event.Ref, bool) {
 	if ref, made := s.Nodes[path].Artifacts[event.Artifact]; made {
 		return ref, true
@@ -259,8 +259,8 @@ type Timer struct {
 	Reached *time.Time `json:"reached,omitempty"`
 }
 
-// PurposeGuardrail is the purpose of a timer that bounds a running time: of the run, a node, an embedded pipeline, or
-// a provider's stage in a block.
+// PurposeGuardrail is the purpose of a timer that bounds the running time of the run, a node, an embedded pipeline, or
+// a provider's stage.
 const PurposeGuardrail = "guardrail"
 
 // PurposeEscalation is the purpose of a timer for an escalation's deadline. It has the key of the question and the

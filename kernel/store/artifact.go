@@ -10,9 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// ArtifactFiles returns the file of a node's artifact in one visit, and newest, the file of the artifact of its
-// last visit. NN is the node's position; inside embedded pipelines the positions of the nodes around it come
-// first:
+// ArtifactFiles returns the file of a node's artifact in one visit, and newest, the file of the artifact of its last
+// visit. NN is the node's position. Inside embedded pipelines the positions of the nodes around it come first:
 //
 //	artifacts/NN-[NN-…]<id>.v<visit>.yaml    artifacts/NN-[NN-…]<id>.yaml
 //
@@ -26,7 +25,7 @@ func ArtifactFiles(p *plan.Plan, loc event.Location) (visit, newest string, err 
 // InputArtifact is the file of the artifact that a run begins with.
 const InputArtifact = ArtifactsDir + "/input.yaml"
 
-// InitialArtifact returns the file of an artifact that the run got in place of a node's, as if from visit 0:
+// InitialArtifact returns the file of an artifact that was supplied for a node, as if from visit 0:
 // artifacts/NN-<id>.v0.yaml. newest is as in [ArtifactFiles].
 func InitialArtifact(p *plan.Plan, path string) (given, newest string, err error) {
 	name, err := artifactName(p, event.Location{Node: path})
@@ -62,7 +61,7 @@ func visitSuffix(loc event.Location) string {
 	return fmt.Sprintf("%s.v%d.yaml", run, max(loc.Visit, 1))
 }
 
-// nodePositions returns the positions of a path with two digits each, joined by dashes.
+// nodePositions returns the positions of a path with at least two digits each, joined by dashes.
 func nodePositions(path string) string {
 	parts := strings.Split(path, ".")
 	for i, p := range parts {
@@ -71,8 +70,8 @@ func nodePositions(path string) string {
 	return strings.Join(parts, "-")
 }
 
-// OutputPath returns the name in the project of a node's output_path, "" without one. Each provider of a
-// parallel block has its own copy, because they would overwrite each other's file.
+// OutputPath returns the name in the project of a node's output_path, "" without one. Each provider of a parallel
+// block has its own copy, because providers would overwrite each other's file.
 func OutputPath(p *plan.Plan, n *plan.Node, session string, loc event.Location) string {
 	name := strings.NewReplacer("${SESSION}", session, "${SESSION_NAME}", session).Replace(n.OutputPath)
 	scope, err := ProviderAt(p, loc)

@@ -13,7 +13,7 @@ import (
 // ErrFlocked says that another open file holds the lock.
 var ErrFlocked = errors.New("the file is locked by another process")
 
-// Flock polls, because a blocked flock cannot be cancelled. The pause doubles up to the longest one.
+// Flock polls, because a blocked flock cannot be cancelled. The pause doubles up to the longest pause.
 const (
 	firstFlockPause   = 200 * time.Microsecond
 	longestFlockPause = 20 * time.Millisecond

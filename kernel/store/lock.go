@@ -33,9 +33,9 @@ type Lock struct {
 	overridden *os.File   // the overridden lock file, nil if there is none or its holder is gone
 }
 
-// AcquireLock takes a session. If a living process holds it, the error is a [failure.Error] of kind
-// lock_contention, unless o.Force. It replaces the lock of a dead process, see [Lock.StaleLock]. It waits at
-// most about five seconds for a lock that is changing hands.
+// AcquireLock takes a session. If a living process holds it, the error is a [failure.Error] of kind lock_contention,
+// unless o.Force. It replaces the lock of a dead process, see [Lock.StaleLock]. It waits at most about five seconds
+// for a lock file that other processes are replacing.
 func AcquireLock(p *Project, session string, o LockOptions) (*Lock, error) {
 	if err := CheckSession(session); err != nil {
 		return nil, err
@@ -129,9 +129,9 @@ func (l *Lock) StaleLock() (StaleLock, bool) {
 	return *l.stale, true
 }
 
-// AwaitPreviousHolder waits until the process whose lock was overridden has released it, which it does after everything
-// it started for the session has ended. It returns at once if no lock was overridden or if its holder locks no file,
-// like the Bash engine. If ctx ends first, the error wraps its cause, and the caller may wait again.
+// AwaitPreviousHolder waits until the process whose lock was overridden has released it. That process does so after all
+// its work for the session has ended. The method returns at once if no lock was overridden, or a lock of the Bash
+// engine, which locks no file. If ctx ends first, the error wraps its cause, and the caller may wait again.
 func (l *Lock) AwaitPreviousHolder(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -54,8 +54,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A sweep locks only files that name a dead process: the maker of a new file is about to lock it, and would be
-// refused.
+// A sweep locks only files that name a dead process: a process that makes a file is about to lock it, and
+// would be refused.
 func TestLooksDead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text string

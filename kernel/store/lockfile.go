@@ -14,32 +14,32 @@ import (
 )
 
 const (
-	// holderWait is how long a locked file may name no living process. A new holder writes its name within
+	// holderWait is how long a locked file may name no living process. A new holder writes its PID within
 	// microseconds; readers release the file at once.
 	holderWait = time.Second
 	// acquireWait is holderWait for a process that wants the file. On an overloaded machine a reader may hold
-	// it longer, and refusing the run would be wrong.
+	// the file longer, and refusing the run would be wrong.
 	acquireWait = 5 * time.Second
-	// lockPause limits the wait for the flock of such a file, before its content is read again.
+	// lockPause limits the wait for the flock of a file, before its content is read again.
 	lockPause = 5 * time.Millisecond
 	// guardWait limits how long a lock's removal waits for another removal.
 	guardWait = 5 * time.Second
 )
 
-// errLockChanging says that a lock was still changing hands when the time was over.
+// errLockChanging says that other processes were still replacing a lock when the time was over.
 var errLockChanging = errors.New("the file was replaced again and again")
 
 // lockFile is an open lock file and its content.
 type lockFile struct {
 	file    *os.File
 	name    string   // relative to the project
-	locked  bool     // by this process: no other holds the file
+	locked  bool     // by this process: no other process holds the file
 	info    LockInfo // the content of the file
 	written bool     // whether info is valid
 }
 
-// openLock opens a session's lock file and locks it, unless a living process holds it. It waits until ctx ends
-// for files that are changing hands. The error wraps [fs.ErrNotExist] if there is no file and flag does not
+// openLock opens a session's lock file and locks it, unless a living process holds it. It waits until ctx ends for
+// files that other processes are replacing. The error wraps [fs.ErrNotExist] if there is no file and flag does not
 // create one.
 func openLock(ctx context.Context, p *Project, session string, flag int) (*lockFile, error) {
 	for {
@@ -107,8 +107,8 @@ func (f *lockFile) findHolder(ctx context.Context, p *Project) (bool, error) {
 	return true, f.read() // the file may have been written before its holder released it
 }
 
-// isHeld reports whether another process, or another lock of this one, holds the session. A recorded process
-// with this PID is not this one: otherwise the flock would have failed.
+// isHeld reports whether another process, or another lock of this process, holds the session. A recorded process with
+// this PID is not this process: otherwise the flock would have failed.
 func (f *lockFile) isHeld() bool {
 	return !f.locked || f.info.isAlive() && f.info.PID != os.Getpid()
 }
@@ -177,9 +177,9 @@ func (f *lockFile) remove(p *Project) (removed bool, err error) {
 	return true, nil
 }
 
-// guardLocks locks the directory of the locks, so that checking a path and removing it are one step. On a file
-// system that cannot lock directories (NFS), one --force may remove the lock of another; the journal then
-// accepts only the later writer.
+// guardLocks locks the directory of the locks, so that checking a path and removing it are one step. On a file system
+// that cannot lock directories (NFS), a process with --force may remove the lock of another such process. The journal
+// then accepts only the later writer.
 func guardLocks(p *Project) (unguard func(), err error) {
 	dir, err := p.OpenFile(LocksDir, os.O_RDONLY)
 	if err != nil {

@@ -21,7 +21,7 @@ type LockInfo struct {
 	// StartTime distinguishes the process from a later one with the same number. Its form depends on the
 	// operating system; "" where it is unknown.
 	StartTime string `json:"start_time,omitempty"`
-	// Host is the name of the machine or container in which PID is valid; "" is this one.
+	// Host is the name of the machine or container in which PID is valid; "" is this machine.
 	Host string `json:"host,omitempty"`
 	// Marker is the text in the environment of the run's processes, see [LockOptions].
 	Marker string `json:"marker,omitempty"`
@@ -40,7 +40,7 @@ func ownLockInfo(session, marker string) LockInfo {
 func hostname() string {
 	name, err := os.Hostname()
 	if err != nil {
-		return "" // then numbers alone are compared
+		return "" // then only process numbers are compared
 	}
 	return name
 }
@@ -62,7 +62,7 @@ func parseLock(text []byte) (info LockInfo, ok bool) {
 		StartedAt string `json:"started_at"` // an unreadable time does not invalidate the lock
 	}
 	err := json.NewDecoder(bytes.NewReader(text)).Decode(&raw)
-	var mistyped *json.UnmarshalTypeError // of a member; the others are read
+	var mistyped *json.UnmarshalTypeError // of a member; the other members are read
 	if err != nil && !errors.As(err, &mistyped) || raw.PID <= 0 {
 		return LockInfo{}, false
 	}

@@ -36,8 +36,8 @@ func TestOneWinner(t *testing.T) {
 	}
 }
 
-// Many processes with force override each other, each at most one holder; one has the session in the end, and
-// the exits of the others do not free it.
+// Many processes with force override each other, each at most one holder. One has the session in the end, and the
+// exits of the others do not free it.
 func TestManyForce(t *testing.T) {
 	p := project(t)
 	older := newChild(t, p).hold()
@@ -139,7 +139,7 @@ func TestDeadLockIsReportedOnce(t *testing.T) {
 				}
 				l, err := store.AcquireLock(p, "s", store.LockOptions{})
 				if err != nil {
-					return // another one was faster
+					return // another goroutine was faster
 				}
 				if s, stale := l.StaleLock(); stale {
 					reports <- s

@@ -70,9 +70,8 @@ func SweepLocks(p *Project, alive func(session string) bool) ([]StaleLock, error
 	return swept, errors.Join(faults...)
 }
 
-// sweepLock removes one dead lock and returns its PID, else 0. It does not wait, since a lock that changes
-// hands is not dead. It locks only files that name a dead process, since the maker of a new file is about to
-// lock it.
+// sweepLock removes one dead lock and returns its PID, else 0. It does not wait, since a lock that is being replaced
+// is not dead. It locks only files that name a dead process, since a process that makes a file is about to lock it.
 func sweepLock(p *Project, session string) (pid int, err error) {
 	if dead, err := isDeadLock(p, session); err != nil || !dead {
 		return 0, err

@@ -27,10 +27,9 @@ type Node string
 //	parallel-NN-<id>/[visit-VVV/][run-RRR/]providers/<branch>/stage-MM-<id>/[steps/<step>/]
 //	pipeline-NN-<id>/run-RRR/stage-MM-<id>/[visit-VVV/][steps/<step>/]
 //
-// NN is the position in the list of nodes. The first visit and run are left out, because the Bash
-// engine has only those; a nested pipeline always has its run, counted over all its visits. A location
-// with a branch and the block's own path is the branch's directory. The error says that the plan has
-// no such node.
+// NN is the position in the list of nodes. The first visit and run are left out, because the Bash engine has only
+// those. A nested pipeline always has its run, counted over all its visits. A location with a branch and the block's
+// own path is the branch's directory. The error says that the plan has no such node.
 func NodeAt(p *plan.Plan, loc event.Location) (Node, error) {
 	w := nodePath{location: loc, path: loc.Node}
 	if err := w.descend(p.Nodes); err != nil {
@@ -91,7 +90,7 @@ func (w *nodePath) descend(nodes []plan.Node) error {
 	}
 }
 
-// addVisitAndRun adds visit and run from the second one on.
+// addVisitAndRun adds the visit and the run, each from number 2 on.
 func (w *nodePath) addVisitAndRun() {
 	if w.block {
 		return
@@ -118,7 +117,7 @@ func (n Node) Calls() string { return path.Join(string(n), "calls.jsonl") }
 // Progress returns the progress file of the node, or of the provider for the directory of a branch.
 func (n Node) Progress() string { return path.Join(string(n), "progress.md") }
 
-// Output returns the file of an iteration's raw output at the level of the stage: output.md if the node has at
+// Output returns the file of an iteration's raw output at the level of the stage. It is output.md if the node has at
 // most one iteration, else run-<iteration-1>.md.
 func (n Node) Output(iteration, most int) string {
 	name := "output.md"
@@ -172,11 +171,11 @@ func (i Iteration) ArtifactCall() string { return i.file("artifact-call.json") }
 // Check returns the file with the measurement of a check after the attempt.
 func (i Iteration) Check(id string) string { return checkFile(string(i), id) }
 
-// ArtifactCopy returns the file with the copy of the attempt's artifact that checks read. No check has its name, since
-// a check's file ends in .json.
+// ArtifactCopy returns the file with the copy of the attempt's artifact that checks read. No check has the same file
+// name, since a check's file ends in .json.
 func (i Iteration) ArtifactCopy() string { return i.file("checks/artifact.yaml") }
 
-// Feedback returns the file with the iteration's feedback for the next one.
+// Feedback returns the file with the iteration's feedback for the next iteration.
 func (i Iteration) Feedback() string { return i.file("feedback.md") }
 
 // Attempts returns the file with one line per attempt.

@@ -10,8 +10,8 @@ import (
 // zombie is SZOMB of sys/proc.h.
 const zombie = 5
 
-// isRunning reports whether a process has this number. A zombie does not run: its files are closed, and only
-// its parent has not reaped it yet.
+// isRunning reports whether a process has this number. A zombie does not run: its files are closed, and it
+// only waits until its parent reaps it.
 func isRunning(pid int) bool {
 	if err := unix.Kill(pid, 0); err != nil && !errors.Is(err, unix.EPERM) {
 		return false

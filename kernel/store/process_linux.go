@@ -16,8 +16,8 @@ const (
 	startField = 19
 )
 
-// isRunning reports whether a process has this number. A zombie does not run: its files are closed, and only
-// its parent has not reaped it yet.
+// isRunning reports whether a process has this number. A zombie does not run: its files are closed, and it
+// only waits until its parent reaps it.
 func isRunning(pid int) bool {
 	if err := unix.Kill(pid, 0); err != nil && !errors.Is(err, unix.EPERM) {
 		return false
@@ -39,8 +39,8 @@ func processStart(pid int) (string, bool) {
 	return strings.TrimSpace(string(boot)) + "/" + fields[startField], true
 }
 
-// StatFields returns the fields of /proc/<pid>/stat (proc(5)) from the state on, which follows the name in brackets. ok
-// is false if there are fewer than 20.
+// StatFields returns the fields of /proc/<pid>/stat (proc(5)) from the state on, which follows the name in brackets.
+// ok is false if there are fewer than 20 fields.
 func StatFields(pid int) ([]string, bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	end := bytes.LastIndexByte(text, ')') // the name itself may contain brackets

@@ -85,7 +85,7 @@ func (p *Project) NoSessionError(session string) error {
 func (p *Project) suggestion(session string) string {
 	dirs, err := p.Entries(RunsDir)
 	if err != nil {
-		return "" // there is one hint less
+		return "" // the error then suggests no name
 	}
 	names := make([]string, 0, len(dirs))
 	for _, d := range dirs {
@@ -136,8 +136,8 @@ func (p *Project) modTime(session string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// StageDir returns the absolute path of the folder of the node's stage, for a shipped stage that of the
-// session's copy; "" where the node runs none.
+// StageDir returns the absolute path of the folder of the node's stage, which for a shipped stage is in the session's
+// copy. It is "" if the node runs no stage.
 func (p *Project) StageDir(n *plan.Node) string {
 	dir := n.PromptPath
 	if n.Wraps != nil {

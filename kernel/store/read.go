@@ -20,8 +20,8 @@ var ErrTooLarge = errors.New("file is too large")
 // errNotRegular says that a name is a directory, a pipe or a device.
 var errNotRegular = errors.New("not a regular file")
 
-// Read returns a file of at most limit bytes. The error wraps [fs.ErrNotExist] or [ErrTooLarge] for these
-// reasons. Pipes and devices, which an agent could put in place of its result, are refused without waiting.
+// Read returns a file of at most limit bytes. The error wraps [fs.ErrNotExist] for a missing file and [ErrTooLarge]
+// for a longer one. Pipes and devices, which an agent could put in place of its result, are refused without waiting.
 func (s *Store) Read(name string, limit int64) ([]byte, error) {
 	f, err := s.OpenRegular(name)
 	if err != nil {

@@ -46,7 +46,7 @@ func (p *Project) RemoveSession(session string) error {
 	return p.sweepRemoved()
 }
 
-// sweepRemoved deletes the directories set aside for removal, by this process or by one that crashed.
+// sweepRemoved deletes the directories set aside for removal, by this process or by a process that crashed.
 func (p *Project) sweepRemoved() error {
 	entries, err := p.Entries(RunsDir)
 	if err != nil {

@@ -89,7 +89,7 @@ func (s *Store) MkdirNew(name string) (fresh bool, err error) {
 	return fresh && err == nil, s.wrapError("make "+name, err)
 }
 
-// Remove removes a file or an empty directory; a missing one is no error.
+// Remove removes a file or an empty directory; a missing file is not an error.
 func (s *Store) Remove(name string) error {
 	failpoint.Point("rundir.remove.before")
 	failpoint.BeforeRemove(s.path, name)
@@ -106,7 +106,7 @@ func (s *Store) Rename(from, to string) error {
 	return s.wrapError("rename "+from, s.rename(from, to))
 }
 
-// CheckIntact returns nil while the open directory is still the one at its path.
+// CheckIntact returns nil while the open directory is still the directory at its path.
 func (s *Store) CheckIntact() error {
 	if s.isGone() {
 		return s.wrapError("use it", fs.ErrNotExist)
@@ -114,8 +114,8 @@ func (s *Store) CheckIntact() error {
 	return nil
 }
 
-// wrapError adds the failed action to an error, nil for nil. If the whole directory is gone, it says so instead of
-// blaming one file.
+// wrapError adds the failed action to an error, nil for nil. If the whole directory is gone, the error says so instead
+// of blaming one file.
 func (s *Store) wrapError(act string, err error) error {
 	if err == nil {
 		return nil
@@ -141,7 +141,7 @@ func (s *Store) wrapError(act string, err error) error {
 // writableHint is the hint for a directory without write access.
 const writableHint = "make the project's .claude folder writable: sessions are stored there"
 
-// absError replaces a relative path in a path error by the absolute one.
+// absError replaces a relative path in a path error by the absolute path.
 func (s *Store) absError(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) && !filepath.IsAbs(pe.Path) {

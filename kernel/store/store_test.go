@@ -263,7 +263,7 @@ func TestReplaceByParts(t *testing.T) {
 
 func TestClear(t *testing.T) {
 	_, d := openDir(t, "s")
-	for _, name := range []string{"new", "dir/new", "new"} { // the last one is there by then
+	for _, name := range []string{"new", "dir/new", "new"} { // the last file exists by then
 		check(t, d.Clear(name))
 		got, err := d.Read(name, 100)
 		require(t, err == nil && len(got) == 0, name, string(got), err)

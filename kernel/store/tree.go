@@ -31,7 +31,7 @@ type cachedDir struct {
 	root *os.Root
 	info fs.FileInfo // of the directory when it was opened; nil for the store's own
 	uses int
-	// in the cache
+	// cached is true while the directory is in the cache.
 	cached bool
 }
 
@@ -55,7 +55,7 @@ func (c *dirCache) acquire(dir string) *cachedDir {
 	return p
 }
 
-// add caches a directory that was just opened and evicts the least recently used one.
+// add caches a directory that was just opened and evicts the least recently used directory beyond [maxOpenDirs].
 func (c *dirCache) add(p *cachedDir) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,7 +66,7 @@ func (c *dirCache) add(p *cachedDir) {
 	}
 }
 
-// evict removes a directory that is no longer the one at its path.
+// evict removes a directory that is no longer the directory at its path.
 func (c *dirCache) evict(p *cachedDir) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +106,7 @@ func (c *dirCache) close() {
 	}
 }
 
-// tree is the files below a directory, by names relative to it. Its errors are the system's.
+// tree is the files below a directory, by names relative to it. Its errors are those of the operating system.
 type tree struct {
 	root *os.Root
 	path string                      // absolute, as the user gave it
@@ -206,7 +206,7 @@ func (t *tree) fileInPath(dir string) error {
 	return nil
 }
 
-// mkdirFresh is mkdirAll for a directory that is expected to be missing, and reports whether it was.
+// mkdirFresh makes a directory like mkdirAll but expects it to be missing, and reports whether it was.
 func (t *tree) mkdirFresh(name string, mode fs.FileMode) (fresh bool, err error) {
 	err = t.mkdir(name, mode)
 	missing := errors.Is(err, fs.ErrNotExist) // a parent is missing
@@ -240,7 +240,7 @@ func (t *tree) mkdirAll(name string, mode fs.FileMode) error {
 	return nil
 }
 
-// mkdir makes one directory in an existing one.
+// mkdir makes one directory in an existing directory.
 func (t *tree) mkdir(name string, mode fs.FileMode) error {
 	t.synced.remove(name)
 	if err := t.withDir(name, func(root *os.Root, base string) error { return root.Mkdir(base, mode) }); err != nil {
@@ -279,8 +279,7 @@ func (t *tree) isGone() bool {
 	return err != nil || !os.SameFile(ours, current)
 }
 
-// maxSyncedDirs is the number of directories that a store remembers as durable; a forgotten one is synced
-// again.
+// maxSyncedDirs is the number of directories that a store remembers as durable; a forgotten directory is synced again.
 const maxSyncedDirs = 64
 
 // syncedDirs lists the directories whose entries in all parents, up to the store's own, are durable.

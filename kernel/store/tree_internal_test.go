@@ -15,7 +15,7 @@ func openStore(t *testing.T) *Store {
 	return p.Store
 }
 
-// A cached directory is used only while it is the one at its path.
+// A cached directory is used only while it is the directory at its path.
 func TestPlaceMovedAway(t *testing.T) {
 	tests := map[string]func(s *Store) error{
 		"moved":           func(s *Store) error { return os.Rename(s.Abs("a/b"), s.Abs("moved")) },

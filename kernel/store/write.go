@@ -39,14 +39,13 @@ func Ref(name string, data []byte) event.Ref {
 	return event.Ref{Path: name, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(data))}
 }
 
-// Replace replaces a file in one step without waiting for the disk; readers see the old or the new content,
-// also after a crash. It is for derived files: views and context files. The content is that of all parts in a
-// row.
+// Replace replaces a file in one step without waiting for the disk; readers see the old or the new content, also after
+// a crash. It is for files that can be derived again, such as context files. The content is all parts in a row.
 func (s *Store) Replace(name string, parts ...[]byte) error {
 	return s.ReplaceWith(name, writeParts(parts...))
 }
 
-// ReplaceWith is [Store.Replace] for content that write streams.
+// ReplaceWith replaces a file as [Store.Replace] does, with the content that write produces.
 func (s *Store) ReplaceWith(name string, write func(io.Writer) error) error {
 	return s.wrapError("write "+name, s.replace(name, false, write))
 }
@@ -171,7 +170,7 @@ func (p *cachedDir) replace(base string, durable bool, write func(io.Writer) err
 	return nil
 }
 
-// replaceError returns the error of a rename with the target's name instead of the temporary one.
+// replaceError returns the error of a rename with the target's name instead of the temporary name.
 func (p *cachedDir) replaceError(base string, err error) error {
 	var renamed *os.LinkError
 	if !errors.As(err, &renamed) {
@@ -201,8 +200,8 @@ func (p *cachedDir) writeTemp(temp string, durable bool, write func(io.Writer) e
 	return errors.Join(err, f.Close())
 }
 
-// syncWithParents makes the entries of a directory durable, and those of its parents unless they are known to
-// be.
+// syncWithParents makes the entries of a directory durable, and those of its parents unless these are known to be
+// durable.
 func (t *tree) syncWithParents(dir string, root *os.Root) error {
 	if err := syncRoot(root); err != nil {
 		return err
@@ -210,7 +209,7 @@ func (t *tree) syncWithParents(dir string, root *os.Root) error {
 	return t.syncParents(dir)
 }
 
-// syncParents makes a directory's own entry durable, and those of its parents unless they are known to be. A
+// syncParents makes a directory's own entry durable, and those of its parents unless these are known to be durable. A
 // directory counts as durable only when all its parents are.
 func (t *tree) syncParents(dir string) error {
 	var made []string
@@ -265,7 +264,7 @@ func (t *tree) syncFile(name string) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	failpoint.BeforeWrite(t.path, name) // by its writer, without a record here
+	failpoint.BeforeWrite(t.path, name) // the other process's write was not recorded
 	failpoint.AfterSync(t.path, name)
 	return nil
 }

@@ -47,7 +47,7 @@ const (
 	CodeCommand     Code = "AP-YAML-217" // an unknown command
 	CodeNode        Code = "AP-YAML-218" // an unknown node
 	CodeMode        Code = "AP-YAML-219" // a provider that the mode does not allow
-	CodePattern     Code = "AP-YAML-220" // an invalid glob or regular expression, or one that matches nothing or the empty text
+	CodePattern     Code = "AP-YAML-220" // an invalid glob or regexp, or one that matches nothing or the empty text
 )
 
 // Codes 3xx are warnings.

@@ -190,11 +190,11 @@ func TestDocumentParse(t *testing.T) {
 	}
 }
 
-// The position of a ^ within a scalar is its position in the file.
+// At returns the position in the file of a character within a scalar, here of the ^.
 func TestAt(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text   string
-		column int // in the scalar's line
+		column int // of the ^; 0: found in the text, -1: At returns the scalar's own position
 	}{
 		"plain":                    {"a: größe ^x", 10},
 		"plain in a flow":          {"a: {b: c, d: 1 ^ 2}", 0},
@@ -235,7 +235,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// FuzzAt checks that a position is in the scalar's line or is the scalar's own. Without data it is the scalar's own.
+// FuzzAt checks that At returns a position in the scalar's line, and without data the scalar's own position.
 func FuzzAt(f *testing.F) {
 	f.Add(`"a\x41b''"`, 2)
 	f.Add(`'a''b'`, 2)

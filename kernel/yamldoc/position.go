@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// At returns the position of the character at a byte offset of a scalar's Source. data is the parsed document. It
-// returns the scalar's own position for block scalars (| and >), and for characters on another line than the scalar's
-// first. The same holds after an escape other than an escaped quote or backslash.
+// At returns the position of the character at a byte offset of a scalar's Source. data is the parsed document. At
+// returns the scalar's own position for block scalars (| and >) and for characters after the scalar's first line. It
+// does so after any escape but an escaped quote or backslash, too.
 func (n *Node) At(data []byte, offset int) Pos {
 	raw, ok := restOfLine(data, n.Pos)
 	if !ok || offset < 0 || offset > len(n.Source) {

@@ -30,7 +30,7 @@ func badCharacter(data []byte) (Fault, bool) {
 	return Fault{}, false
 }
 
-// printable is the production c-printable of YAML 1.2, section 5.1.
+// printable reports whether a character is in c-printable of YAML 1.2, section 5.1, and not a byte order mark.
 func printable(r rune) bool {
 	switch {
 	case r == '\t', r == '\n', r == '\r', r == 0x85:

@@ -23,8 +23,8 @@ func (k Kind) String() string {
 	return [...]string{"null", "a boolean", "a number", "text", "a list", "a map"}[k]
 }
 
-// Pos is a position in a file. Line and Column count from 1; Column counts characters, not bytes. The zero Pos is
-// no position.
+// Pos is a position in a file. Line and Column count from 1; Column counts characters, not bytes. The zero Pos
+// means that there is no position.
 type Pos struct {
 	Line, Column int
 }

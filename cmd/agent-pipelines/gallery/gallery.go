@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Example is a project that runs. Its pipeline has its name.
+// Example is a small project that can run. Its pipeline has the same name.
 type Example struct {
 	// Name is the name of the example, of its directory and of its pipeline.
 	Name string
@@ -15,7 +15,7 @@ type Example struct {
 	Shows string
 	// Mock is the file with the mock's answers, relative to the project.
 	Mock string
-	// Then lists the commands, in words, that complete a run which needs the user; nil for none. The session is [Session].
+	// Then lists the commands, split into words, that complete a run of [Session] that needs the user; nil for none.
 	Then [][]string
 	// Real describes the changes after which a real agent runs the example, "" if it needs none.
 	Real string
@@ -62,8 +62,8 @@ func Examples() []Example {
 //go:embed all:queue all:steps all:supervised all:two-providers all:wraps
 var files embed.FS
 
-// forReaders is the file that is not copied. It describes an example to readers of the repository; its user reads the
-// pipeline's comments.
+// forReaders is the file that is not copied. It describes an example to readers of the repository; the example's user
+// reads the pipeline's comments.
 const forReaders = "README.md"
 
 // Files returns the contents of an example's files by their slash-separated paths relative to the project.

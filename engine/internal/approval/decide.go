@@ -10,9 +10,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Decide applies the policy to a call; the strictest decision on its paths counts. Protected paths are denied under
-// every policy and without one; under a policy, so are paths outside of the workspace. Otherwise a nil policy allows
-// everything. On a call without category and paths, a rule for all calls decides, else the policy's default.
+// Decide applies the policy to a call; the strictest decision on the call's paths counts. Protected paths are always
+// denied, paths outside of the workspace under every policy. Otherwise a nil policy allows everything. On a call
+// without category and paths, a rule for all calls decides, else the policy's default.
 func Decide(p *plan.Approvals, c sdk.ToolCall, s Context) Decision {
 	r := ruled(p, c, s)
 	if r.Approval != plan.ApprovalPrompt || s.Person {

@@ -14,7 +14,7 @@ func ruling(word plan.Approval, reason string) approval.Decision {
 	return approval.Decision{Approval: word, Reason: reason, Rule: approval.RuleDefault}
 }
 
-// U175, K25: the policy's decision, with and without a user.
+// U175, K25: Decide applies the policy's default, with and without a user.
 func TestDecide(t *testing.T) {
 	absent := func(word string) string {
 		return "no user can allow it, and policy.approvals.non_interactive is " + word
@@ -42,7 +42,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// U175: a user's answer, and an expired question.
+// U175: Answered decides by the user's answer, or by on_timeout for an expired question.
 func TestAnswered(t *testing.T) {
 	late := func(word plan.Approval) approval.Decision {
 		return approval.Decision{Approval: word, Reason: "there was no answer in time, and policy.approvals.on_timeout is " + string(word), Rule: "no-go"}

@@ -32,7 +32,7 @@ type Context struct {
 	// Reports are absolute paths of files and directories that the attempt may write to, Inputs those of files that
 	// it may read.
 	Reports, Inputs []string
-	// Person reports whether a user is present to answer; without one no question is asked.
+	// Person reports whether a user is present to answer; without a user no question is asked.
 	Person bool
 }
 

@@ -19,7 +19,7 @@ import (
 
 // ProtectedPath is a pattern of paths that no policy lets an agent touch.
 type ProtectedPath struct {
-	Pattern string // a glob, matched without regard to case: some file systems ignore it
+	Pattern string // a glob, matched without regard to case: some file systems ignore case
 	Reads   bool   // reading is denied as well
 	Why     string
 }

@@ -9,10 +9,10 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// open is a policy that allows every call that a policy can allow.
+// open is a policy that allows every call, except on its two protected patterns.
 var open = &plan.Approvals{Default: "auto", Rules: []plan.ApprovalRule{{Policy: "auto"}}, Protected: []string{"go.mod", "**/gen/**"}}
 
-// C5: protected paths hold against every policy, and without one.
+// C5: paths are protected under every policy, and without a policy.
 func TestProtected(t *testing.T) {
 	reads := []string{
 		"a.go", ".git/config", ".claude/x", ".github/x", "environment", "env/x", "a.pem.txt", "keys/x", "privateer/x", "gen/x", "go.mod", ".envrc",

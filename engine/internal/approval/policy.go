@@ -35,7 +35,7 @@ func byPolicy(p *plan.Approvals, c sdk.ToolCall, path string) Decision {
 	for i, rule := range p.Rules {
 		found, err := matches(rule, c, path)
 		switch {
-		case err != nil: // the compiler refuses such a rule; a plan that it did not make fails closed
+		case err != nil: // the compiler refuses such a rule, but a program can build one
 			return Decision{plan.ApprovalDeny, fmt.Sprintf("the pattern of %s cannot be read: %v", ruleName(i, rule), err), ruleName(i, rule)}
 		case found:
 			return Decision{rule.Policy, why(rule.Policy, subject(c, path), ruleName(i, rule)), ruleName(i, rule)}
@@ -62,7 +62,7 @@ func matches(r plan.ApprovalRule, c sdk.ToolCall, name string) (bool, error) {
 	case r.Operation == string(sdk.CategoryTerminal):
 		re, err := regexp.Compile(pattern)
 		return err == nil && re.MatchString(c.Command) != negated, err
-	case name == "": // a pattern of paths, and the call has none
+	case name == "": // the pattern is for paths, and the call has no path
 		return false, nil
 	default:
 		found, err := doublestar.Match(pattern, path.Clean(name))

@@ -18,7 +18,7 @@ func command(line string, paths ...string) sdk.ToolCall {
 	return sdk.ToolCall{Tool: "run_terminal", Category: sdk.CategoryTerminal, Command: line, Paths: paths}
 }
 
-// U175, C6: the decision of a policy on a call, and its reason.
+// U175, C6: Decide returns a policy's decision on a call, with its reason and rule.
 func TestPolicy(t *testing.T) {
 	example := &plan.Approvals{ // DIALECT B3
 		Default: "prompt",
@@ -135,7 +135,7 @@ func TestAsks(t *testing.T) {
 	}
 }
 
-// U175: the risk of a call, and its question in one line.
+// U175: Risk rates a call, and Ask returns its question in one line.
 func TestShown(t *testing.T) {
 	for _, tt := range []struct {
 		call       sdk.ToolCall

@@ -26,7 +26,7 @@ type Artifact struct {
 type Meta struct {
 	StageName    string    `json:"stage_name"` // the node's id
 	ArtifactType string    `json:"artifact_type"`
-	Version      string    `json:"version"` // of the contract, "1.0" without one
+	Version      string    `json:"version"` // of the contract, "1.0" by default
 	CreatedAt    time.Time `json:"created_at"`
 }
 
@@ -66,7 +66,7 @@ func toPlain(v any) any {
 }
 
 // maxStored bounds a stored artifact in bytes: the envelope, carried fields and rendering make it larger than the
-// agent's.
+// agent's text.
 const maxStored = 4 * plan.MaxMaxBytes
 
 // Load reads the artifact of a reference. The error has kind state_corrupt if the file differs from the reference or

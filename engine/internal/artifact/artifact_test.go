@@ -63,7 +63,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The first source with content counts, even if its content is invalid. If a source is named, no other is read.
+// The first source with content counts, even if the content is invalid. If the contract names a source, only it counts.
 func TestFind(t *testing.T) {
 	for _, tt := range []struct {
 		name, from         string
@@ -113,7 +113,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Anything but a regular file is a fault of the agent, and reading it does not block.
+// A directory, a link that leaves the session, or a file that is too large is a fault of the agent.
 func TestFilesThatAreNone(t *testing.T) {
 	l := Sources{Dir: session(t), Iteration: store.Node("stage-00-plan").Iteration(1)}
 	path := l.Dir.Abs(l.Iteration.Artifact())
@@ -145,7 +145,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// D6: measured values overwrite the agent's; an unmeasured one is a fault.
+// D6: measured values overwrite the agent's values; a value that was not measured is a fault.
 func TestFill(t *testing.T) {
 	measured := map[string]Facts{
 		"tests": {Type: "tests", ExitCode: new(1), Counts: map[string]int{"passed": 1, "failed": 2}, Failed: []string{"A", "B"}, Reason: "2 failed"},
@@ -307,8 +307,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// U148: an envelope of another major version than the contract's is a fault with its own path, in addition to all
-// other faults.
+// U148: a version in the envelope whose first number differs from the contract's is a fault at the version's path.
 func TestVersionOfWhatIsFound(t *testing.T) {
 	for written, ok := range map[string]bool{"2.0": true, "2": true, `"2.9"`: true, "1.0": false, `"3"`: false, "x": false, "null": false, "[2]": false} {
 		l := Sources{Dir: session(t), Iteration: store.Node("n").Iteration(1), ResultMember: []byte("a: 1\n_artifact_meta: {version: " + written + "}\n_metadata: {}\n")}

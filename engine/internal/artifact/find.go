@@ -31,7 +31,7 @@ type Sources struct {
 
 // Candidate is an artifact as found, before validation.
 type Candidate struct {
-	Data map[string]any // without envelope; nil if there is none or it is unreadable
+	Data map[string]any // without envelope; nil without a readable artifact
 	From string         // the file that contains it, "" without an artifact
 	// Faults lists the reasons why the text is not an artifact of the contract's version.
 	Faults []schema.Fault

@@ -63,7 +63,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzReadFacts decodes any facts of a check: each fact that a contract may name has a JSON value, or none.
+// FuzzReadFacts decodes any facts of a check: every fact that a contract may name can be encoded as JSON.
 func FuzzReadFacts(f *testing.F) {
 	f.Add([]byte(`{"type":"tests","passed":true,"counts":{"passed":3,"failed":0},"passed_tests":["a"],"failed":[],"exit_code":0,"output":"ok"}`))
 	f.Add([]byte(`{"counts":{"a":9223372036854775807,"b":1}}`))

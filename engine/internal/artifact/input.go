@@ -17,7 +17,7 @@ type Input struct {
 	From string
 	Ref  event.Ref
 
-	contract *plan.Artifact // of the node in From; nil without one
+	contract *plan.Artifact // of the node in From; nil without a contract
 }
 
 // FindInput returns the input artifact of the node at a location. It is the artifact of the node in inputs.from, else
@@ -47,8 +47,8 @@ func FindInput(p *plan.Plan, st state.State, n *plan.Node, at event.Location) (I
 	return Input{From: plan.RequiresStart, Ref: ref}, has
 }
 
-// StartArtifact returns the start artifact of the pipeline that contains the node at path: the run's, or the input of
-// the node that embeds the pipeline; false without one.
+// StartArtifact returns the start artifact of the pipeline that contains the node at path. It is the run's input, or the
+// input of the node that embeds the pipeline. StartArtifact returns false if there is none.
 func StartArtifact(p *plan.Plan, st state.State, path string) (event.Ref, bool) {
 	ref := st.Input
 	if embedder := p.Embedder(path); embedder != "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// maxValues limits the values of an artifact in JSON. YAML has the lower limit of package yamldoc, which is far
-// slower and expands aliases.
+// maxValues limits the values of an artifact in JSON. YAML has the lower limit of package yamldoc, because its parser
+// is far slower and expands aliases.
 const maxValues = 4_000_000
 
 // The members of the envelope. The engine writes them. Of an agent's envelope it reads only the version.

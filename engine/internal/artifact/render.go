@@ -11,12 +11,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// minJSONBytes is the size in bytes above which an artifact is stored as JSON, which is valid YAML: it is faster to
-// read, and users do not read that much.
+// minJSONBytes is the size in bytes above which an artifact is stored as JSON, which is valid YAML: a program reads
+// JSON faster, and users do not read so long a text.
 const minJSONBytes = 1 << 20
 
-// minJSONValues is the same limit in values, counted by the commas between them: YAML with more is slow to read, and
-// unreadable above [yamldoc.MaxValues].
+// minJSONValues is the same limit in values, counted by the commas between them: YAML with more values is slow to read,
+// and is refused above [yamldoc.MaxValues].
 const minJSONValues = yamldoc.MaxValues / 4
 
 // Render returns the stored form of the artifact: the envelope around the data, with the data's members sorted by

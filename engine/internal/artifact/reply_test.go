@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// U152: the artifact is in a fenced block, else the whole reply, else an object in prose.
+// U152: the artifact in a reply is a fenced block, else the whole text, else an object in prose.
 func TestFromReply(t *testing.T) {
 	one := map[string]any{"a": 1}
 	for _, tt := range []struct {
@@ -56,7 +56,7 @@ func TestFromReply(t *testing.T) {
 	}
 }
 
-// FuzzFromReply checks that the blocks of any reply are parts of it, and that a found artifact is found again after
+// FuzzFromReply checks that the blocks of any reply are parts of the reply, and that a found artifact can be read after
 // rendering.
 func FuzzFromReply(f *testing.F) {
 	for _, seed := range []string{
@@ -129,7 +129,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// U027: input mapping.
+// U027: input mapping: fields get their mapped names, no mapping takes all fields, and defaults replace missing ones.
 func TestInputs(t *testing.T) {
 	input := map[string]any{"name": "ann", "deep": map[string]any{"er": []any{1}}, "null": nil, "a.b": "flat"}
 	raw := func(text string) map[string]json.RawMessage {

@@ -41,7 +41,7 @@ func relaxField(schema map[string]any, at []string) {
 			relaxField(inner, at[1:])
 		}
 		if required, _ := inner["required"].([]any); len(required) > 0 {
-			return // the agent makes the other fields
+			return // the agent makes the other fields, so the object stays required
 		}
 	} else if properties[at[0]] != nil {
 		properties[at[0]] = true

@@ -36,7 +36,7 @@ func (a askingProvider) Provider(context.Context, string, *plan.Node) (sdk.Provi
 type fakeUser struct {
 	answer func(ctx context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error)
 
-	mu        sync.Mutex // guards:
+	mu        sync.Mutex // guards questions
 	questions []event.QuestionAskedData
 }
 
@@ -77,7 +77,7 @@ func newGatedFixture(t *testing.T, p *plan.Approvals, onVerdict func(sdk.Verdict
 	return b
 }
 
-// U175, K25: the provider's verdict, the journaled intent before it, and whether the user was asked.
+// U175, K25: a call gets its verdict after its intent is journaled; the user is asked only where the policy says so.
 func TestVerdicts(t *testing.T) {
 	call := sdk.ToolCall{CallID: "c1", Tool: "write", Args: json.RawMessage(`{"path":"a.go"}`), Effect: sdk.EffectOnce}
 	id := event.ToolQuestionID(event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, "c1")
@@ -132,8 +132,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// A question shows the whole call, and its digest covers it. The same call has the same question again;
-// different calls have different ones.
+// A question shows the whole call, and its digest covers the call. The same call has the same question again;
+// different calls have different questions.
 func TestToolQuestions(t *testing.T) {
 	long := json.RawMessage(`{"text":"` + strings.Repeat("x", 2*500) + `"}`)
 	calls := []sdk.ToolCall{
@@ -264,7 +264,7 @@ func TestResultsOfCalls(t *testing.T) {
 	})
 }
 
-// D7, C5: calls that no policy can allow are denied without a policy, too. The attempt's own files need no question.
+// D7, C5: the attempt may write its own report files under a policy that denies. Other calls are denied.
 func TestGuardedCalls(t *testing.T) {
 	var actions []sdk.VerdictAction
 	b := newFixture(t, nil)
@@ -383,7 +383,7 @@ func TestAPersonMayTakeTheirTime(t *testing.T) {
 	})
 }
 
-// U177: a resumed attempt keeps the journaled verdicts. Only undecided or changed calls are asked about again.
+// U177: a resumed attempt keeps the journaled verdicts, except for refusals by the policy and for changed calls.
 func TestVerdictsAfterACrash(t *testing.T) {
 	args := json.RawMessage(`{ "path": "a.go" }`)
 	journaled := event.ToolCallData{CallID: "c1", Tool: "write", Args: json.RawMessage(`{"path":"a.go"}`), Verdict: "run", Question: "q-1"}

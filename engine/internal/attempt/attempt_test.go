@@ -39,7 +39,7 @@ func (a agent) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchan
 
 func (a agent) Provider(context.Context, string, *plan.Node) (sdk.Provider, error) { return a, nil }
 
-// recorder keeps the appended events.
+// recorder keeps the recorded events.
 type recorder struct {
 	mu     sync.Mutex
 	events []event.Event
@@ -120,7 +120,7 @@ func recorded[T any](b *fixture, typ event.Type) (all []T) {
 	return all
 }
 
-// resultWriter returns an agent with some output that writes a result.
+// resultWriter returns an agent that prints some output and writes a result.
 func resultWriter(result string) agent {
 	return func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: "working\n"})
@@ -139,7 +139,7 @@ func working(f func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange)
 	}
 }
 
-// U080, U094, U097, U098: the files and the event of a successful iteration.
+// U080, U094, U097, U098: a successful attempt writes its files and returns the completing event.
 func TestAttemptCompletes(t *testing.T) {
 	var got sdk.ExecuteRequest
 	b := newFixture(t, nil)
@@ -187,7 +187,7 @@ func TestAttemptCompletes(t *testing.T) {
 	}
 }
 
-// U099, U101: the failures of an attempt and the files that they leave.
+// U099, U101: a failed attempt returns its failure and writes the failure to files.
 func TestAttemptFails(t *testing.T) {
 	hang := agent(func(ctx context.Context, _ sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		<-ctx.Done()
@@ -243,7 +243,7 @@ func TestAttemptFails(t *testing.T) {
 	}
 }
 
-// An earlier attempt's result does not count for the next attempt. Its output is kept.
+// An earlier attempt's result does not count for the next attempt. The earlier output is kept.
 func TestSecondAttemptStartsClean(t *testing.T) {
 	n := 0
 	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
@@ -261,7 +261,7 @@ func TestSecondAttemptStartsClean(t *testing.T) {
 	testkit.Equal(t, "attempt 1\n", b.read("iterations/001/attempts/01/output.md"))
 }
 
-// U092, D24: output_path gets the output unless the agent wrote it; it cannot lead out of the project.
+// U092, D24: output_path gets the output unless the agent wrote that file; the path cannot lead out of the project.
 func TestOutputPath(t *testing.T) {
 	for _, tt := range []struct {
 		name, path string

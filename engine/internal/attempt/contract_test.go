@@ -20,7 +20,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Part 6: under a contract the attempt ends before its outcome is evaluated, and its event has the usage.
+// Under a contract the attempt ends before its outcome is evaluated, and its event has the usage.
 func TestAttemptUnderAContract(t *testing.T) {
 	b := newFixture(t, resultWriter(`{"summary":"done","outcome":"fail","artifact":{"a":1},"decision":"stop"}`))
 	b.node.Artifact = &plan.Artifact{}

@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// classify returns an error without a kind as one of kind provider_failed, any other error unchanged.
+// classify returns an error of kind provider_failed for an error without a kind, and any other error unchanged.
 func classify(err error) error {
 	var f *failure.Error
 	if errors.As(err, &f) {

@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// U048, U056: deliveries of an abandoned attempt do not count, and none is accepted after its provider returned. Its
-// usage is charged.
+// U048, U056: deliveries of an abandoned attempt do not count, and none is accepted after its provider returned. The
+// attempt's usage is charged.
 func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	stop := failure.New(failure.IterationTimeout, "enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -64,7 +64,7 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 }
 
 // U048, U069: files that an abandoned attempt writes do not count for another attempt. They are archived during a
-// later attempt, and its published files are restored.
+// later attempt, and the later attempt's published files are restored.
 func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	var first string
 	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
@@ -101,8 +101,8 @@ func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	testkit.Equal(t, []string{"file " + path, "file " + path}, got)
 }
 
-// U047: files that an earlier kernel's attempt wrote before the session was opened are archived; later ones are
-// recorded as well. While that kernel may still run, the paths are private.
+// U047: files that an earlier kernel's attempt wrote before the session was opened are archived; later files are
+// recorded as well. While that kernel may still run, the agent gets private paths.
 func TestFilesOfAnEarlierKernel(t *testing.T) {
 	for _, tt := range []struct {
 		name      string

@@ -31,8 +31,8 @@ func TestOutputOfAnEarlierAttemptIsSetAside(t *testing.T) {
 	}
 }
 
-// U135: anything but a regular file at the path of the result is an invalid result, and does not prevent the next
-// attempt.
+// U135: a directory, a link or a large file at the path of the result is an invalid result, and does not prevent the
+// next attempt.
 func TestStrangeResults(t *testing.T) {
 	tests := []struct {
 		name string

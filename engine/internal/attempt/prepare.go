@@ -72,7 +72,7 @@ func (a *attempt) promptSource(paths inputs.Paths) *prompt.Source {
 	return s
 }
 
-// addToContext adds the prompt's data of contracts and budgets to the context.
+// addToContext adds the prompt's data about the budget, the previous visit and the contract to the context.
 func (a *attempt) addToContext(c *inputs.Context, d prompt.Data) {
 	c.Budget, c.PreviousAttempt = d.Budget, a.previousVisitPaths(d.PreviousVisit)
 	if !a.Node.HasContract() {
@@ -118,8 +118,8 @@ func (a *attempt) ensureProgress() (string, error) {
 	}
 }
 
-// stageOutput returns the stage's copy of the iteration's output, "" for none: loops and parallel blocks have no
-// copy.
+// stageOutput returns the file of the stage's copy of the iteration's output. It returns "" in loops and parallel
+// blocks, which have no copy.
 func (a *attempt) stageOutput() string {
 	if a.State.Mode == "loop" || a.Command.Location.Branch != "" {
 		return ""

@@ -113,7 +113,7 @@ func TestWhatAPromptHasNoPlaceForIsAppended(t *testing.T) {
 	}
 }
 
-// The steps of a node make its artifact together.
+// A step is appended to the prompt. All steps have the path of the node's artifact, which they make together.
 func TestAStepIsAppended(t *testing.T) {
 	b := newFixture(t, nil)
 	b.node.Prompt, b.node.Artifact, b.node.Steps = "do it, ${ARTIFACT}", &plan.Artifact{}, &plan.Steps{From: "plan"}
@@ -154,7 +154,7 @@ func TestWithoutAContractItsVariablesStay(t *testing.T) {
 		t.Errorf("context.json has new members: %v", c)
 	}
 	ns := b.state.Nodes["0"]
-	ns.Feedback = b.file("feedback.md", "an edge led here") // its source has a contract
+	ns.Feedback = b.file("feedback.md", "an edge led here") // the node that the edge leaves has a contract
 	b.state.Nodes["0"] = ns
 	if got, _ := b.runAndRead(&received); !strings.HasPrefix(got, b.node.Prompt+"\n\n[[agent-pipelines: feedback]]\nan edge led here\n") {
 		t.Errorf("prompt %q", got)
@@ -166,7 +166,7 @@ func (b *fixture) setBudget(total string, strategy string) {
 	b.maker.Plan.Pipeline.Policy = &plan.Policy{Context: strategy, Budget: &plan.Budget{Total: []byte(total), Shares: map[string]int{"build": 50}}}
 }
 
-// D9, U205: a 200 KB file is cut to the share, recorded by an event, and always cut in the same way.
+// D9, U205: a 200 KB file is cut to the node's share of the budget, always in the same way, and an event records it.
 func TestALargeFileIsCutToTheShare(t *testing.T) {
 	var prompts []string
 	for range 2 {
@@ -246,7 +246,7 @@ func TestTheTotalMayBeTheModels(t *testing.T) {
 	testkit.Equal(t, 4000.0, c["budget"].(map[string]any)["limit"])
 }
 
-// Decision of policy.cost: an attempt's limit is the least reservation of all ceilings.
+// policy.cost: an attempt's budget is the least of the reservations in all scopes, for dollars and tokens apart.
 func TestAnAttemptKnowsItsBudget(t *testing.T) {
 	var received sdk.ExecuteRequest
 	b := newFixture(t, requestRecorder(&received))

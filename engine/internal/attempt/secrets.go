@@ -58,7 +58,7 @@ func (a *attempt) projectPath(name string) string {
 // touchedFiles returns the files that the agent names in its result, else in its status.
 func (a *attempt) touchedFiles() []string {
 	for _, name := range []string{a.files.Reports.Result(), a.files.Reports.Status()} {
-		text, _ := a.files.Report(name) // an unreadable file names none
+		text, _ := a.files.Report(name) // an unreadable file names no files
 		if files := result.FilesTouched(text); files != nil {
 			return files
 		}

@@ -98,7 +98,7 @@ func TestJournalThatRefuses(t *testing.T) {
 	}
 }
 
-// U177: a missing checkpoint fails a resumed attempt before the agent starts without it.
+// U177: a missing checkpoint, or a missing file of a tool call, fails a resumed attempt before the agent starts.
 func TestLostMemory(t *testing.T) {
 	ref := event.Ref{Path: "stage-00-build/gone", Size: 3, SHA256: strings.Repeat("0", 64)}
 	paid := state.Call{Call: event.ToolCallData{CallID: "1", Tool: "pay", Verdict: "run"}}

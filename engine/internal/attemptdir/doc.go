@@ -3,6 +3,6 @@
 // the results.
 //
 // The agent of a first attempt writes its result files to the iteration's directory, as in the Bash engine. A retry
-// gets a directory of its own, because the agent of an abandoned attempt may still write to the first one. Package
-// attempt reads the results. Start with [Open].
+// gets a directory of its own, because the agent of an abandoned attempt may still write to the iteration's
+// directory. Package attempt reads the results. Start with [Open].
 package attemptdir

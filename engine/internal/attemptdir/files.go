@@ -64,8 +64,8 @@ func Open(ctx context.Context, e *effect.Effect, all *Attempts) (*Files, error) 
 // Private returns the directory that only this attempt writes to.
 func (f *Files) Private() string { return f.Iteration.Attempt(f.Command.Attempt) }
 
-// reportsDir returns the directory for the agent's result files. A retry of an invalid artifact uses that attempt's
-// paths, since it was not abandoned. A resume from a checkpoint uses the paths of the attempt that saved it.
+// reportsDir returns the directory for the agent's result files. A retry after an invalid artifact uses the paths of
+// the attempt that made it, which was not abandoned. A resume uses the paths of the attempt that saved the checkpoint.
 func (f *Files) reportsDir(possiblyFenced bool) store.Iteration {
 	n, l := f.Command.Attempt, f.Loop()
 	if len(l.Faults) > 0 {
@@ -155,7 +155,7 @@ func (f *Files) lateFile(attempt int, name string) event.LateDeliveryData {
 	return d
 }
 
-// RefuseLate records the files that abandoned attempts wrote during this one.
+// RefuseLate records the files that abandoned attempts wrote during this attempt.
 func (f *Files) RefuseLate() {
 	for i := range f.earlier {
 		late, err := f.earlier[i].refuse(f.Dir)
@@ -224,7 +224,7 @@ func (f *Files) publish(succeeded bool) error {
 	return errors.Join(faults...)
 }
 
-// Publish publishes the files of an attempt that succeeded. normal is its normalized result, which is already at its
+// Publish publishes the files of an attempt that succeeded. normal is the normalized result, which is already at its
 // path; output is nil for none. [Attempts] guards the files of a retry from then on. The artifact's file is durable
 // afterwards: the evaluation reads it, and the agent does not run again.
 func (f *Files) Publish(normal []byte, output *event.Ref) error {
@@ -275,8 +275,8 @@ func (f *Files) ArchivedArtifact() string {
 	return ""
 }
 
-// archiveReports archives the result files of an earlier attempt, so that they are not read as this one's. It records
-// those written after that attempt was abandoned.
+// archiveReports archives the result files of an earlier attempt, so that they are not read as files of this attempt.
+// It records the files that were written after the earlier attempt was abandoned.
 func (f *Files) archiveReports() error {
 	names := []string{f.Iteration.Result(), f.Iteration.Status(), f.Iteration.Output()}
 	if f.makesArtifact() {

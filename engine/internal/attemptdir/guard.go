@@ -21,7 +21,7 @@ type guardedFile struct {
 	// copy is a file with the same content, unknown to the agent, from which the file is restored; "" to leave late
 	// content in place.
 	copy    string
-	archive string // path for late content, "" to leave it
+	archive string // path for late content, "" to leave the content in place
 	late    event.LateDeliveryData
 	effect  *effect.Effect // that published the file, nil for an unpublished file
 }
@@ -93,7 +93,7 @@ type Attempts struct {
 	// directories, too.
 	PossiblyFenced bool
 
-	mu        sync.Mutex // guards:
+	mu        sync.Mutex // guards published
 	published []guardedFile
 }
 

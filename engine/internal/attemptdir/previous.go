@@ -16,7 +16,7 @@ import (
 // maxRecords bounds attempts.jsonl, in bytes.
 const maxRecords = 64 << 20
 
-// record is a line of attempts.jsonl. Each attempt has two: one at its start without ended_at, one at its end
+// record is a line of attempts.jsonl. Each attempt has two lines: one at its start without ended_at, one at its end
 // (REQUIREMENTS U069).
 type record struct {
 	Attempt    int    `json:"attempt"`
@@ -27,23 +27,23 @@ type record struct {
 	StartedAt  string `json:"started_at"`
 	EndedAt    string `json:"ended_at,omitempty"`
 	OutputPath string `json:"output_path,omitempty"` // relative to the session
-	// Heal numbers this retry among those caused by an invalid artifact, and Faults are that artifact's faults. Both
-	// only at the start.
+	// Heal numbers this retry among the retries caused by an invalid artifact, and Faults are that artifact's faults.
+	// Only the line at the start has them.
 	Heal   int           `json:"heal,omitempty"`
 	Faults []event.Fault `json:"faults,omitempty"`
 }
 
-// previous is the attempt of the iteration before this one.
+// previous is the attempt before this attempt, in the same iteration.
 type previous struct {
-	record            // its last line of attempts.jsonl
-	endedAt time.Time // when it was abandoned, or when this kernel opened the session
+	record            // the attempt's last line of attempts.jsonl
+	endedAt time.Time // when the attempt was abandoned, or when this kernel opened the session
 }
 
 // findPrevious returns the previous attempt of the iteration, nil for the first. openedAt is the time when this kernel
 // opened the session. Call it before this attempt writes any file.
 func findPrevious(d *store.Dir, it store.Iteration, openedAt time.Time) (*previous, error) {
 	info, err := d.Stat(it.Attempts())
-	if err != nil { // an iteration of the Bash engine has none
+	if err != nil { // an iteration of the Bash engine has no such file
 		return nil, ignoreNotExist(err)
 	}
 	text, err := d.Read(it.Attempts(), maxRecords)

@@ -14,7 +14,7 @@ import (
 // maxFacts bounds the file with a check's facts, in bytes.
 const maxFacts = 1 << 20
 
-// checkResults adds the check results of the previous node and of this one, with the output of the checks.
+// checkResults adds the check results of the previous node and of this node, with the output of failed checks.
 func (b *builder) checkResults() {
 	var text strings.Builder
 	nodes := []*plan.Node{b.Node}

@@ -26,7 +26,7 @@ func (h *fixture) removeFile(name string) {
 	testkit.OK(h.t, os.RemoveAll(h.dir.Abs(name)))
 }
 
-// An unreadable session file is an error that names it: an agent must not work without its context.
+// An unreadable session file is an error that names the file: an agent must not work without its context.
 func TestFilesOfTheSessionThatAreLost(t *testing.T) {
 	artifact, item := "artifacts/00-plan.v1.yaml", "steps/s1.json"
 	lose := func(name string) func(*fixture) { return func(h *fixture) { h.removeFile(name) } }
@@ -136,7 +136,7 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// The artifact is shown, else the output; a large one is only described.
+// The previous visit's artifact is shown, else its output; a large file is only described.
 func TestEarlierSections(t *testing.T) {
 	h := newFixture(t)
 	small, output := h.file("artifacts/00-plan.v1.yaml", "a: [1]\n_metadata: {iteration: 1}\n"), h.file("stage-00-plan/iterations/001/output.md", "said\n")

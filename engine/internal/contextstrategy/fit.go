@@ -22,9 +22,9 @@ type Cut struct {
 }
 
 // Fit cuts sections until together they have at most limit tokens, and returns the remaining sections and the cuts.
-// It cuts talk, the oldest first, then files, steps and facts, of each the last first. It cuts a section no further
-// than needed, within a hundredth. It keeps the end of talk and the beginning of everything else, and drops a section
-// of which nothing fits. A negative limit means no limit. The result is deterministic.
+// It cuts talk, the oldest first, then files, steps and facts, the last of each kind first. A cut leaves at most about
+// a hundredth of a section's tokens unused. It keeps the end of talk and the beginning of other kinds, and drops a
+// section of which nothing fits. A negative limit means no limit. The result is deterministic.
 func Fit(sections []Section, limit int, count tokens.Counter) ([]Section, []Cut) {
 	kept := slices.Clone(sections)
 	sizes, total := make([]int, len(kept)), 0

@@ -183,7 +183,7 @@ func TestFocused(t *testing.T) {
 	testkit.Equal(t, want[1:], h.sections(contextstrategy.Focused, "1", "s1"))
 }
 
-// journal writes tool calls of an earlier visit and of this one, between other events.
+// journal writes tool calls of an earlier visit and of the current visit, between other events.
 func (h *fixture) journal() {
 	call := func(node, step, id, arg string) {
 		at := event.Location{Node: node, Visit: 1, Run: 1, Step: step, Iteration: 1}
@@ -258,7 +258,7 @@ func TestFilesThatAreNoText(t *testing.T) {
 	if got.Size != 1_200_000 || len(got.Text) != 1<<20 {
 		t.Errorf("a large file: %d of %d bytes", len(got.Text), got.Size)
 	}
-	h.putFile("docs/request.md", "x"+strings.Repeat("ä", 600_000)) // now it does
+	h.putFile("docs/request.md", "x"+strings.Repeat("ä", 600_000)) // now the limit cuts a character
 	if got = h.sections(contextstrategy.Summary, "3", "")[0]; got.Size != 1_200_001 || len(got.Text) != 1<<20-1 {
 		t.Errorf("a large file: %d of %d bytes", len(got.Text), got.Size)
 	}

@@ -76,8 +76,8 @@ func (s Source) readPayload(inline []byte, ref *event.Ref) string {
 	return strings.ToValidUTF8(string(data), "")
 }
 
-// toolEvent decodes a line with a tool event or a node_start, the zero event for any other. The journal's own reader
-// reports broken lines.
+// toolEvent decodes a line with a tool event or a node_start, and returns the zero event for any other line. The
+// journal's own reader reports broken lines.
 func toolEvent(text []byte) event.Event {
 	if !bytes.Contains(text, []byte(`"tool_`)) && !bytes.Contains(text, []byte(`"node_start"`)) {
 		return event.Event{}

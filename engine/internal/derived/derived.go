@@ -18,7 +18,7 @@ type Fold struct {
 	expiredTimers []event.Event // expired guardrail timers, not reported yet
 }
 
-// New returns the fold of a session whose events so far are in its timeline.
+// New returns the fold of a session. t is the session's timeline with all events so far.
 func New(t *timeline.Timeline) *Fold { return &Fold{timeline: t, phases: phases{}} }
 
 // Apply returns the informational events that follow from an applied event; st is the state after it.
@@ -59,7 +59,7 @@ func (f *Fold) timeouts(p *plan.Plan, e event.Event, st state.State) []event.Eve
 	return all
 }
 
-// transition returns the events that follow from a transition. No fold of the state needs them.
+// transition returns the events that follow from a transition. The state does not depend on these events.
 func (f *Fold) transition(p *plan.Plan, e event.Event, st state.State) []event.Event {
 	d, err := event.Decode[event.NodeCompleteData](e)
 	if err != nil {

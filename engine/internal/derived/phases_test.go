@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// A node with an artifact passes through five phases and always ends with finalize; other nodes have none.
+// A node with an artifact passes through up to five phases and always ends with finalize; other nodes have no phases.
 func TestPhases(t *testing.T) {
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plain"}, {Path: "1", ID: "spec", Artifact: &plan.Artifact{}}}}
 	for _, tt := range []struct{ name, events, want string }{

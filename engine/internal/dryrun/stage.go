@@ -30,7 +30,7 @@ type Stage struct {
 	Model       string           `json:"model"`
 	Termination plan.Termination `json:"termination"`
 	Commands    []string         `json:"commands,omitempty"` // names of the commands in the stage's context
-	// Sandbox is the isolation requested for its provider, nil for none; the caller fills it in.
+	// Sandbox is the isolation requested for the stage's provider, nil for none; the caller fills it in.
 	Sandbox *plan.Sandbox `json:"sandbox,omitempty"`
 
 	// Inputs are the inputs in the iteration's context.
@@ -50,7 +50,7 @@ type Stage struct {
 type Inputs struct {
 	Initial []string `json:"initial"` // absolute paths
 	// From is the node that inputs.from names, "" for none. Outputs are the outputs of that node that inputs.select
-	// selects, if each iteration has an output. A parallel block or an embedded pipeline has none here.
+	// selects, if each iteration has an output. A parallel block or an embedded pipeline has no outputs here.
 	From    string   `json:"from,omitempty"`
 	Outputs []string `json:"outputs"`
 	// Parallel is inputs.from_parallel as written, null without it.

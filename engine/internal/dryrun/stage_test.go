@@ -71,7 +71,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// In a loop the progress file is the session's, and there is no output at the stage.
+// In a loop the progress file is the session's, and the stage has no output file.
 func TestStageOfALoop(t *testing.T) {
 	n := stage("0", "a", fixed(1))
 	n.Prompt = "[${OUTPUT}]"

@@ -230,8 +230,8 @@ func (w *walker) attempt(c schedule.Command) (event.Type, any) {
 	return event.IterationComplete, event.IterationCompleteData{Decision: decision, AgentDecision: agent, Reason: reason, Stage: n.ID}
 }
 
-// decision returns the decision of a strategy. The kernel's own strategies, fixed and checks, decide themselves;
-// every other strategy is assumed to stop as soon as it may.
+// decision returns the decision of a strategy. The built-in strategies, fixed and checks, decide themselves; every
+// other strategy is assumed to stop as soon as it may.
 func (w *walker) decision(c schedule.Command) (event.DecisionData, error) {
 	n, loop := w.stage(c.Location), w.state.LoopAt(c.Location)
 	d := event.DecisionData{Strategy: n.Termination.Type(), Action: string(sdk.DecisionContinue), Round: c.Round}
@@ -258,7 +258,7 @@ func (w *walker) decision(c schedule.Command) (event.DecisionData, error) {
 	return d, err
 }
 
-// commit numbers an event as a journal does, applies it and adds it to its step. Events have no time.
+// commit numbers an event as a journal does, applies it and adds it to the step of its visit. Events have no time.
 func (w *walker) commit(e event.Event) error {
 	e.Seq, e.Session, e.RunID = w.state.Seq+1, w.session, "preview"
 	if e.Epoch == 0 {
@@ -331,7 +331,7 @@ func (w *walker) open(e event.Event) *Step {
 // Nodes with a contract are assumed to pass their checks and to write valid artifacts, unless another outcome is
 // assumed.
 
-// check answers a check: those at the exit of a node that is assumed to fail do not pass.
+// check answers a check. Checks at the exit of a node that is assumed to fail do not pass.
 func (w *walker) check(c schedule.Command) event.CheckResultData {
 	d := event.CheckResultData{ID: c.Check, Passed: true}
 	for _, check := range w.stage(c.Location).Checks {

@@ -93,7 +93,7 @@ func loop() []plan.Node {
 	return []plan.Node{first, work, verify, review}
 }
 
-// U082, U113, U122: the path through edges, steps and checks, with the counts of the edges that lead back.
+// U082, U113, U122: the path follows edges, steps and checks, and counts the edges that lead back.
 func TestWalkContracts(t *testing.T) {
 	ids := func(steps []dryrun.Step) (all []string) {
 		for _, s := range steps {

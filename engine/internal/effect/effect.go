@@ -35,10 +35,10 @@ type Env struct {
 	Dir     *store.Dir
 	Inputs  *inputs.Reader // of the session; attempts and strategies require it
 	Log     hclog.Logger
-	// Redactor removes secrets from written and displayed texts. The agent's own texts use its setting for agents.
+	// Redactor removes secrets from written and displayed texts. Texts of agents and for agents use its ForAgent.
 	// Default: a redactor without values.
 	Redactor *redact.Redactor
-	// Program is the name of the program in command lines. Default: they begin with the verb.
+	// Program is the name of the program in command lines. Default: command lines begin with the verb.
 	Program string
 }
 
@@ -106,8 +106,8 @@ func (e *Effect) RecordInfo(ctx context.Context, about event.Event) {
 	}
 }
 
-// RecordLate records a delivery that came after its attempt was abandoned. The attempt is by default the effect's
-// own.
+// RecordLate records a delivery that came after its attempt was abandoned. If d.Attempt is 0, the attempt is the
+// effect's own.
 func (e *Effect) RecordLate(d event.LateDeliveryData) {
 	d.Attempt = cmp.Or(d.Attempt, e.Command.Attempt)
 	e.Log.Warn("refused a late delivery of an abandoned attempt", "what", d.Kind, "path", d.Path, "of", d.Attempt)

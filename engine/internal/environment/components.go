@@ -27,7 +27,7 @@ type Components struct {
 
 // Provider implements effect.Providers.
 func (c Components) Provider(ctx context.Context, name string, node *plan.Node) (sdk.Provider, error) {
-	if c.ProviderOverride != "" && name != plan.ProviderCommand { // the provider command calls no model; neither do checks
+	if c.ProviderOverride != "" && name != plan.ProviderCommand { // the provider named command calls no model
 		name = c.ProviderOverride
 	}
 	use, err := c.use(ctx, sdk.KindProvider, name, node)
@@ -41,7 +41,7 @@ func (c Components) Provider(ctx context.Context, name string, node *plan.Node) 
 	return c.Configs.Configure(provider), c.checkMode(provider.Describe(), node)
 }
 
-// checkMode rejects a provider with a remote model if the mode allows only local ones. A provider whose locality
+// checkMode rejects a provider with a remote model if the mode allows only local models. A provider whose locality
 // depends on its configuration must check the mode itself.
 func (c Components) checkMode(component sdk.Component, node *plan.Node) error {
 	mode := c.Plan.EffectivePolicy(node).Mode

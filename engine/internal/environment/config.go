@@ -38,7 +38,7 @@ type Config struct {
 	Providers        []sdk.Provider
 	Strategies       []sdk.Termination
 	Actions          []sdk.HookAction
-	// ProviderConfigs override the user's config.yaml.
+	// ProviderConfigs override the settings files.
 	ProviderConfigs []settings.Provider
 	HookErrors      plan.Fallback
 	SandboxHelper   []string

@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// U223: two variables set the journal's options; other values are ignored.
+// U223: two variables set the journal's options; values that are not positive numbers are ignored.
 func TestJournalOptions(t *testing.T) {
 	log := hclog.NewNullLogger()
 	for _, tt := range []struct {

@@ -42,7 +42,7 @@ type Environment struct {
 }
 
 // Open opens the project and reads the settings. It finds plugins, but starts none. The caller
-// closes it.
+// closes the environment.
 func Open(c Config) (*Environment, error) {
 	dir, err := filepath.Abs(c.WorkDir) // "" is the current directory
 	if err != nil {
@@ -88,8 +88,8 @@ func (c *Config) newRedactor(s Settings) *redact.Redactor {
 // Redacting these would garble ordinary texts.
 var plainWord = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]{0,23}$`)
 
-// secretEntries returns the texts of a JSON value as "name=value", named by their member. A text that begins with a
-// scheme, as in headers (Bearer ...), is also added without the scheme.
+// secretEntries returns the texts of a JSON value as "name=value", with the name of the member that holds the text. A
+// text that begins with a scheme, as in headers (Bearer ...), is also added without the scheme.
 func secretEntries(name string, doc json.RawMessage) []string {
 	var object map[string]json.RawMessage
 	var list []json.RawMessage
@@ -151,8 +151,8 @@ func (e *Environment) NewHost(marker string, notify func(pluginhost.Notice)) (*p
 	return pluginhost.New(c, e.Host)
 }
 
-// ProcessMarker identifies the processes that sessions share, by an environment variable. No session can have
-// this name.
+// ProcessMarker returns the marker of the processes that sessions share, for their environment. No session's
+// directory can have this path.
 func (e *Environment) ProcessMarker() string { return e.Project.Abs(store.RunsDir + "/*") }
 
 // projectLockFile is the project's lock file for plugins, in addition to the user's.

@@ -22,7 +22,7 @@ func (u ProviderConfigs) Configure(p sdk.Provider) sdk.Provider {
 	return p
 }
 
-// configuredProvider is a provider with the user's settings.
+// configuredProvider is a provider with its settings applied.
 type configuredProvider struct {
 	sdk.Provider
 	settings settings.Provider

@@ -36,7 +36,7 @@ func (e *Environment) SandboxSettings(p *plan.Plan) SandboxSettings {
 	return s
 }
 
-// Narrow adds a resume's restriction: the stricter value of each member, and its paths in addition to the run's.
+// Narrow adds a resume's restriction: the stricter value of each member, and the paths of both restrictions.
 func (s SandboxSettings) Narrow(by *plan.Sandbox) SandboxSettings {
 	if by == nil {
 		return s
@@ -87,8 +87,8 @@ func providerSandbox(ctx context.Context, host *pluginhost.Host, s settings.Sett
 }
 
 // restrict returns the effective settings of a component: the stricter value of each member, and the allowed paths.
-// user is the command line over the user's configuration file; author is the pipeline over the project's, which can
-// only narrow the user's. A trusted author may grant paths in addition to the user's, and leave components
+// user is the command line over the user's file. author is the pipeline over the project's file, and can only narrow
+// the user's request. A trusted author may grant paths in addition to the user's, and leave components
 // unconfined. Without a request for isolation the mode is "", or none if an allowed request says so. ignored are the
 // paths that the author may not grant, as written.
 func restrict(user, author *plan.Sandbox, trusted bool) (d plan.Sandbox, ignored []string) {

@@ -95,8 +95,8 @@ func (a *approver) askUser(ctx context.Context, c sdk.ToolCall, intent event.Too
 	return a.Ask(ctx, a.Event(event.QuestionAsked, d))
 }
 
-// addPreview adds to a question the beginning of the provider's preview, else of the arguments. The whole preview and
-// its arguments are written to files; without a preview, arguments that were truncated are.
+// addPreview adds to a question the beginning of the provider's preview, else of the arguments. It writes the whole
+// preview and the arguments to files; without a preview, only arguments that were truncated.
 func (a *approver) addPreview(c sdk.ToolCall, d *event.QuestionAskedData) error {
 	args, preview := formatArgs(a.Redactor.JSON(c.Args)), a.Redactor.Text(c.Preview)
 	if preview == "" {

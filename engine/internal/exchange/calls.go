@@ -13,7 +13,7 @@ import (
 // maxObserved limits the journaled calls and results of an attempt that the provider reports without asking.
 const maxObserved = 20_000
 
-// maxArtifactCalls limits the calls without a known result: an agent may never report results.
+// maxArtifactCalls limits the remembered calls that deliver the artifact: an agent may never report their results.
 const maxArtifactCalls = 8
 
 // maxWritten limits the remembered paths that tools write.
@@ -23,7 +23,7 @@ const maxWritten = 200
 type callTracker struct {
 	artifactTool string // the tool that delivers the artifact (artifact.from: tool:<name>), "" without one
 
-	mu       sync.Mutex              // guards:
+	mu       sync.Mutex              // guards the fields below
 	inFlight map[string]inFlightCall // calls without a result, by id
 	artifact []sdk.ToolCall          // calls of artifactTool; the last one that was not refused counts
 	written  []string                // paths that tools write

@@ -34,7 +34,7 @@ type Exchange struct {
 	stderr   streamFile
 	observed atomic.Int64 // observed calls and results
 
-	mu              sync.Mutex // guards:
+	mu              sync.Mutex // guards checkpointFiles
 	checkpointFiles []string   // files of checkpoints, newest last
 }
 

@@ -20,7 +20,7 @@ type phase int
 
 const (
 	inFlight  phase = iota
-	abandoned       // but its provider has not returned yet
+	abandoned       // the attempt is abandoned, but its provider has not returned yet
 	closed          // the provider has returned
 )
 
@@ -30,7 +30,7 @@ type lateDeliveries struct {
 	effect     *effect.Effect
 	attemptCtx context.Context //nolint:containedctx // done when the attempt is abandoned; used for nothing else
 
-	mu     sync.Mutex // guards:
+	mu     sync.Mutex // guards the fields below
 	closed bool
 	reason string // the kind of failure that ended the attempt before closed, "" for none
 	late   []event.LateDeliveryData

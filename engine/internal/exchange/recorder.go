@@ -87,7 +87,7 @@ func compactJSON(raw json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// Resume returns the checkpoint and calls of an attempt that a crash interrupted, nil for any other.
+// Resume returns the checkpoint and calls of an attempt that a crash interrupted, nil for any other attempt.
 func Resume(e *effect.Effect) (*sdk.Resume, error) {
 	l := e.Loop()
 	if l.Checkpoint == nil && len(l.Calls) == 0 {

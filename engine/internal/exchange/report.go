@@ -21,16 +21,16 @@ type Report struct {
 	Text      string // new output since the previous report
 }
 
-// reporter keeps the latest report and passes each one on. It is safe for concurrent use.
+// reporter keeps the latest report and passes each report to live. It is safe for concurrent use.
 type reporter struct {
 	live func(Report) // may be nil
 
-	mu   sync.Mutex // guards:
+	mu   sync.Mutex // guards the fields below
 	last Report
 	text *redact.Stream // redacts the output
 }
 
-// update changes the latest report and passes it on.
+// update changes the latest report and passes it to live.
 func (r *reporter) update(change func(*Report)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -41,7 +41,7 @@ func (r *reporter) update(change func(*Report)) {
 	}
 }
 
-// flush passes on the end of the text that the redactor held back.
+// flush reports the end of the text, which the redactor held back.
 func (r *reporter) flush() {
 	r.mu.Lock()
 	rest := r.text.End()

@@ -16,14 +16,14 @@ const (
 	maxStreamTail = 1 << 20  // end of the remaining stream
 )
 
-// streamFile writes one of an agent's streams to a file as it arrives, so that it survives a crash. A write error
-// does not fail the attempt. It is safe for concurrent use.
+// streamFile writes one of an agent's streams to a file, each chunk as it arrives, so that the chunks survive a crash.
+// A write error does not fail the attempt. It is safe for concurrent use.
 type streamFile struct {
 	store    *store.Dir
 	name     string
 	redactor *redact.Stream // guarded by mu
 
-	mu      sync.Mutex // guards:
+	mu      sync.Mutex // guards redactor and the fields below
 	file    *os.File   // nil before the first chunk
 	err     error      // the first error
 	written int64
@@ -80,7 +80,7 @@ func (s *streamFile) readTail(n int) string {
 }
 
 // close writes the redactor's rest and the tail, preceded by a line that counts the dropped bytes, and closes the
-// file. It returns the first error of all.
+// file. It returns the stream's first error.
 func (s *streamFile) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

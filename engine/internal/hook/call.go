@@ -45,7 +45,7 @@ type CallbackRequest struct {
 type Caller struct {
 	*effect.Env
 	Actions Actions
-	// Callbacks are numbered by [schedule.CallbackNumber]. OnError is the reaction to one that fails or panics;
+	// Callbacks are numbered by [schedule.CallbackNumber]. OnError is the reaction to a callback that fails or panics;
 	// default: continue.
 	Callbacks []Callback
 	OnError   plan.Fallback

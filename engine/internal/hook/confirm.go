@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// askQuestion returns the question of a confirm. Its digest covers its text and the content of the files that it shows.
+// askQuestion returns the question of a confirm. The digest covers the question's text and the content of shown files.
 func (k *call) askQuestion(again bool) event.Event {
 	files := k.shownFiles()
 	d := event.QuestionAskedData{

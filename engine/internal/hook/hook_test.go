@@ -75,7 +75,7 @@ func newFixture(t *testing.T, h plan.Hook, a action) *fixture {
 	return b
 }
 
-// end calls the hook and returns its end, which must have the type.
+// end calls the hook and returns the data of its last event, which must have the type.
 func (b *fixture) end(t *testing.T, want event.Type) event.HookCompleteData {
 	t.Helper()
 	e := b.caller.Call(t.Context(), b.job)
@@ -87,7 +87,7 @@ func (b *fixture) end(t *testing.T, want event.Type) event.HookCompleteData {
 	return d
 }
 
-// U240: the request of an action.
+// U240: the request of an action describes the point, the stage and its results.
 func TestRequest(t *testing.T) {
 	var got sdk.HookRequest
 	b := newFixture(t, plan.Hook{Action: "act", Message: "look", Timeout: 2, Config: json.RawMessage(`{"a":1}`)},
@@ -109,7 +109,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// U241, U242, U249: the effect of an answer, and of an error or timeout.
+// U241, U242, U249: an answer must be possible at its point; an error or a timeout counts as the configured answer.
 func TestAnswers(t *testing.T) {
 	answers := func(a sdk.HookAnswer) action {
 		return func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) { return a, nil }
@@ -189,7 +189,7 @@ func TestDeafAction(t *testing.T) {
 	})
 }
 
-// A text is a file of the session before the event that names it.
+// An answer's text is a file of the session, to which the event refers; a changed file is an error.
 func TestText(t *testing.T) {
 	b := newFixture(t, plan.Hook{Action: "act"}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 		return sdk.HookAnswer{Action: sdk.ActionModifyContext, Context: "mind the gap"}, nil

@@ -77,7 +77,7 @@ func Poll(d *store.Dir) ([]Message, error) {
 }
 
 // Before returns an earlier answer to the same question that is still in the inbox. The process that runs the session
-// applies the earlier one. Unreadable files stay where they are.
+// applies the earlier answer. Before ignores unreadable files.
 func Before(d *store.Dir, answer Message) (Message, bool) {
 	entries, err := d.Entries(store.InboxDir)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // U095: a list grows with the iterations. A reader that starts in the middle, as after a resume, returns the same
-// list as one from the beginning. So does a request for fewer entries.
+// list as a reader that starts at the beginning. A request for an earlier iteration returns its list again.
 func TestListOfAReaderThatBeginsLater(t *testing.T) {
 	dir, p := loopDir(t)
 	always := NewReader(dir, p)
@@ -71,7 +71,7 @@ func loopDir(t testing.TB) (*store.Dir, *plan.Plan) {
 	return dir, &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "a", Kind: plan.KindStage}}}
 }
 
-// BenchmarkList writes context.json with a list of 1,000 earlier outputs and, alternately, without one. list-ns is
+// BenchmarkList writes context.json alternately with a list of 1,000 earlier outputs and without a list. list-ns is
 // the median of the differences between two consecutive measurements.
 func BenchmarkList(b *testing.B) {
 	const earlier, pairs = 1000, 51
@@ -89,7 +89,7 @@ func BenchmarkList(b *testing.B) {
 		testkit.Must(Write(dir, it, c))
 		return time.Since(start)
 	}
-	write(earlier) // the outputs are found
+	write(earlier) // finds the outputs, which the reader then caches
 	for b.Loop() {
 		var with, without, list []time.Duration
 		for range pairs {
@@ -103,7 +103,7 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// U090: the least time that the guardrails around a location leave, in whole seconds, rounded down, never below 0.
+// U090: remainingSeconds returns the least time that the guardrails around a location leave, rounded down to seconds.
 func TestRemaining(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	timers := func(left map[event.Key]time.Duration) state.State {

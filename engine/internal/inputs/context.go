@@ -25,7 +25,7 @@ type Context struct {
 	PreviousAttempt *PreviousAttempt `json:"previous_attempt,omitempty"`
 	Resolution      string           `json:"resolution,omitempty"` // the user's text for the next prompts
 	Budget          *Budget          `json:"budget,omitempty"`
-	Visit           int              `json:"visit,omitempty"` // from the second one on
+	Visit           int              `json:"visit,omitempty"` // set from the second visit on
 	Cycle           map[string]Cycle `json:"cycle,omitempty"` // the returns to the node, by edge
 }
 

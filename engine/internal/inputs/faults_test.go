@@ -115,7 +115,7 @@ func TestInitialOfANestedPipeline(t *testing.T) {
 	}
 }
 
-// The outputs of a node with steps are the last ones of its steps, in their order, without empty ones.
+// The outputs of a node with steps are the last outputs of the steps, in the steps' order.
 func TestOutputsOfSteps(t *testing.T) {
 	r, st := newParallelSession(t)
 	r.plan.Nodes[2].Steps = &plan.Steps{}

@@ -118,7 +118,7 @@ type Member[V any] struct {
 	Value V
 }
 
-// MarshalJSON writes {} for nil.
+// MarshalJSON writes the members in their order, {} for nil.
 func (m OrderedObject[V]) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteByte('{')

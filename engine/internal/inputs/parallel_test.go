@@ -43,7 +43,7 @@ func marshalCompact(t *testing.T, r *Reader, v any) string {
 	return strings.ReplaceAll(strings.ReplaceAll(string(b), r.dir.Path()+"/", ""), "parallel-00-first/providers/", "P/")
 }
 
-// U095, U096, D15: the forms of from_parallel, the filter's order, and the omissions.
+// U095, U096, D15: from_parallel accepts a text, an object or a list, keeps the filter's order, and omits missing data.
 func TestFromParallel(t *testing.T) {
 	r, st := newParallelSession(t)
 	one := func(provider, history string) string {
@@ -85,7 +85,7 @@ func TestFromParallel(t *testing.T) {
 	}
 }
 
-// U105: the manifest of a block, as the Bash engine writes it (4.10).
+// U105: the manifest of a block has the content that the Bash engine writes (BASH-BEHAVIOUR 4.10).
 func TestManifest(t *testing.T) {
 	r, st := newParallelSession(t)
 	ref, err := r.WriteManifest(st, event.Location{Node: "0", Visit: 1, Run: 1}, time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("east", 3600)))

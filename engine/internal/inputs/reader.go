@@ -17,14 +17,14 @@ type Reader struct {
 	dir  *store.Dir
 	plan *plan.Plan
 
-	mu    sync.Mutex // guards:
+	mu    sync.Mutex // guards nodes
 	nodes map[store.Node]*outputs
 }
 
 // outputs are the outputs of a node's completed iterations.
 type outputs struct {
 	paths []string // absolute; append-only
-	upTo  []int    // by iteration, from 1: the number of paths after it; later iterations are not read yet
+	upTo  []int    // number of paths after each iteration, by its number; later iterations are not read yet
 }
 
 // NewReader returns a reader for the session in dir, whose plan is p.

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// U095: the outputs of completed iterations, in order, without missing ones; also of fewer iterations than before.
+// U095: Outputs returns the outputs of completed iterations in order, without missing ones, in any order of calls.
 func TestOutputs(t *testing.T) {
 	_, dir := testkit.Session(t, t.TempDir(), "demo")
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "a", Kind: plan.KindStage}}}

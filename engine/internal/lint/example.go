@@ -11,8 +11,8 @@ import (
 const maxExample = 1 << 20
 
 // checkExample checks the example in a prompt against the schema of the artifact that the prompt asks for. The example
-// is the prompt's first fenced block of JSON or YAML. It may lack required fields: a node may carry them over or measure
-// them.
+// is the prompt's first fenced block of JSON or YAML. The example may lack required fields: a node may carry these over
+// or measure them.
 func checkExample(d yamldoc.Document, text []byte, contract *plan.Artifact) {
 	if contract == nil || len(contract.Schema) == 0 {
 		return
@@ -21,7 +21,7 @@ func checkExample(d yamldoc.Document, text []byte, contract *plan.Artifact) {
 	if example == nil && len(faults) == 0 {
 		return
 	}
-	if s, err := schema.Compile(contract.Schema); err == nil && example != nil { // else the compiler has reported it
+	if s, err := schema.Compile(contract.Schema); err == nil && example != nil { // the compiler has reported an invalid schema
 		faults = s.Validate(example)
 	}
 	for _, f := range faults {

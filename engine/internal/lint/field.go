@@ -20,11 +20,11 @@ import (
 type fields struct {
 	promised []string // every valid artifact has them
 	possible []string // a valid artifact may have them; includes promised
-	open     bool     // whether an artifact may have and promise other fields
+	open     bool     // whether other fields may be promised or possible, too
 }
 
-// artifactFields returns the fields of a node's artifact. The set is open if the schema has no properties, or has
-// references or alternatives.
+// artifactFields returns the fields of a node's artifact. The set is open if the schema has no properties, or has $ref,
+// allOf, anyOf, oneOf or if. It is also open for a pipeline or block without an artifact.
 func artifactFields(n *plan.Node) fields {
 	if n.Artifact == nil {
 		return fields{open: n.Kind != plan.KindStage}
@@ -38,7 +38,7 @@ func artifactFields(n *plan.Node) fields {
 		OneOf      json.RawMessage            `json:"oneOf"`
 		If         json.RawMessage            `json:"if"`
 	}
-	_ = json.Unmarshal(n.Artifact.Schema, &schema) // without a schema, or with true, the fields are open
+	_ = json.Unmarshal(n.Artifact.Schema, &schema) // without a schema, or with the schema true, the fields are open
 	f := fields{promised: slices.Concat([]string{"original_request", "request_id"}, schema.Required)}
 	for _, name := range slices.AppendSeq(slices.Clone(n.Artifact.Carry), maps.Keys(n.Artifact.KernelFields)) {
 		f.promised = append(f.promised, first(name))
@@ -54,8 +54,8 @@ func first(path string) string {
 	return name
 }
 
-// checkHandedOn finds fields that a node may not receive, and fields that no node makes. item is the source of n, a
-// node of p.
+// checkHandedOn warns of fields that n requires of nodes that do not promise them, and of fields that no other node
+// makes. item is the source of n, a node of p.
 func checkHandedOn(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
 	for i := range p.Nodes {
 		source := artifactFields(&p.Nodes[i])
@@ -86,7 +86,7 @@ func checkHandedOn(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan
 }
 
 // madeBefore returns the fields that the artifacts of other nodes and the run's input may have. known is false if no
-// node before n has an artifact, or if one of these artifacts may have other fields.
+// node before n has an artifact, or if the fields of a node before n are open.
 func madeBefore(p *plan.Plan, n *plan.Node) (made []string, known bool) {
 	for i := range p.Nodes {
 		other, before := &p.Nodes[i], i < p.Index(n.Path)

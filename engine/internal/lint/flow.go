@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// flow finds transitions, fields and ceilings that are valid and probably mistakes. n is the compiled item, a node of
-// p.
+// flow finds transitions, fields and ceilings that are valid but probably mistakes. item is the source of n, a node
+// of p.
 func (l Linter) flow(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
 	if edges := item.Get("transitions"); edges != nil {
 		for _, e := range edges.Entries {
@@ -59,7 +59,7 @@ func checkVerdict(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 		Enum []any `json:"enum"`
 	}
 	if json.Unmarshal(n.Artifact.Schema, &schema) != nil || json.Unmarshal(schema.Properties[n.Artifact.Verdict.Field], &field) != nil {
-		return // no schema, or one of another shape
+		return // the schema is missing or has another shape
 	}
 	var without []string
 	for _, v := range field.Enum {
@@ -73,7 +73,7 @@ func checkVerdict(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 	}
 }
 
-// checkNoFail finds a node that ends by checks and has no transition for checks that never pass.
+// checkNoFail finds a node that ends by checks, is retried, and has no transition for checks that never pass.
 func checkNoFail(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
 	_, found := n.Transitions[plan.OutcomeFail]
 	if n.Kind != plan.KindStage || n.Termination.Type() != plan.TypeChecks || found || !p.HasRetryLadder(n) {
@@ -93,7 +93,7 @@ func (l Linter) checkCost(d yamldoc.Document, holder *yamldoc.Node, nodes func(f
 	if cost == nil {
 		return
 	}
-	silent := map[string][]string{} // by the key of the ceiling
+	silent := map[string][]string{} // names of providers, by the key of the ceiling
 	for _, name := range providerNames(nodes) {
 		usd, tokens := l.Catalog.Reports(name)
 		if !usd {

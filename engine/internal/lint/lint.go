@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// The kinds of targets.
+// The Kind constants are the kinds of a [Target].
 const (
 	KindStage    = "stage"
 	KindPipeline = "pipeline"
@@ -20,9 +20,9 @@ const (
 // Target is one stage, pipeline or file of settings with its diagnostics.
 type Target struct {
 	Kind string `json:"kind"`
-	Name string `json:"name"` // the name that starts the target; of a file of settings its path
+	Name string `json:"name"` // the name to start the target by; for a file of settings, its path
 	File string `json:"file"` // the pipeline file, stage.yaml or file of settings; relative to the project if inside it
-	// Passed reports that there are no faults; there may be warnings.
+	// Passed reports whether the target has no faults; it may have warnings.
 	Passed bool `json:"passed"`
 	// Diagnostics are the faults and warnings, sorted by position; never nil.
 	Diagnostics yamldoc.Diagnostics `json:"diagnostics"`
@@ -31,7 +31,7 @@ type Target struct {
 // Catalog knows the components that stages and pipelines may name.
 type Catalog interface {
 	compile.Catalog
-	// Models returns the models that a provider is known to work with, none if unknown. only reports that the provider
+	// Models returns the models that a provider is known to work with, none if unknown. only says whether the provider
 	// refuses other models.
 	Models(provider string) (known []string, only bool)
 	// Reports returns whether a provider reports the cost and the tokens of an attempt; true if unknown.
@@ -40,8 +40,8 @@ type Catalog interface {
 
 // Linter checks the stages and pipelines of a project. It is used from one goroutine.
 type Linter struct {
-	// Request is the base of each compilation; its File and Session are not used, and its Catalog is replaced by
-	// Catalog.
+	// Request is the base of each compilation. Its File and Session are not used; its Catalog is replaced by the
+	// Linter's.
 	Request compile.Request
 	Catalog Catalog
 }
@@ -63,7 +63,7 @@ func tree(name string, data []byte) *yamldoc.Node {
 	return root
 }
 
-// checkModel finds a model that its provider does not know. A name may have an effort after a colon.
+// checkModel finds a model that its provider does not know. The name may have a reasoning effort after a colon.
 func (l Linter) checkModel(d yamldoc.Document, provider string, model *yamldoc.Node) {
 	if model == nil || model.Kind != yamldoc.Text || model.Source == "" {
 		return
@@ -81,8 +81,8 @@ func (l Linter) checkModel(d yamldoc.Document, provider string, model *yamldoc.N
 	d.Warnf(model.Pos, yamldoc.CodeModel, hint, "provider %s is not known to have a model %q", provider, model.Source)
 }
 
-// checkJudgment finds a judgment that would end sooner than its author may think. at is the position of the
-// termination.
+// checkJudgment warns of a termination of type judgment that may end sooner than its author expects. at is the
+// position of the termination.
 func checkJudgment(d yamldoc.Document, at yamldoc.Pos, t plan.Termination) {
 	if t.Type() != plan.TypeJudgment {
 		return
@@ -95,7 +95,7 @@ func checkJudgment(d yamldoc.Document, at yamldoc.Pos, t plan.Termination) {
 	}
 }
 
-// text returns the first value under one of the keys that is a text and not empty, nil if there is none.
+// text returns the first non-empty text under one of the keys, nil if there is none.
 func text(m *yamldoc.Node, keys ...string) *yamldoc.Node {
 	for _, key := range keys {
 		if n := m.Get(key); n != nil && n.Kind == yamldoc.Text && n.Source != "" {
@@ -105,10 +105,10 @@ func text(m *yamldoc.Node, keys ...string) *yamldoc.Node {
 	return nil
 }
 
-// position returns the position of a value, or of the map that lacks it.
+// position returns the position of the value n, or of the map within if n is nil.
 func position(n, within *yamldoc.Node) yamldoc.Pos { return cmp.Or(n, within).Pos }
 
-// items returns the items of the first of the keys that holds a list.
+// items returns the items of the list under the first key that has a list, nil if no key has one.
 func items(m *yamldoc.Node, keys ...string) []*yamldoc.Node {
 	for _, key := range keys {
 		if list := m.Get(key); list != nil && list.Kind == yamldoc.List {

@@ -134,8 +134,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// compare checks that the diagnostics begin with the wanted lines, and that the target passed if none of them is an
-// error.
+// compare checks that each diagnostic begins with its wanted line, and that the target passed if and only if no
+// diagnostic is an error.
 func compare(t *testing.T, want []string, got lint.Target) {
 	t.Helper()
 	var lines []string

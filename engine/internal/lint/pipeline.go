@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// pipeline checks a pipeline file. Embedded pipelines are compiled with it; named stages are checked
-// separately if they are the user's own.
+// pipeline checks a pipeline file. Embedded pipelines are compiled with the file. Named stages are not checked here:
+// [Linter.Stages] checks the user's stages.
 func (l Linter) pipeline(name, file string) Target {
 	req := l.request(name)
 	req.File = file
@@ -65,7 +65,7 @@ func (l Linter) node(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 	}
 	inline := text(item, "prompt")
 	if inline != nil {
-		for _, v := range prompt.Leftovers(inline.Source, n != nil && n.HasContract()) { // the lines of a block of text are not those of the file
+		for _, v := range prompt.Leftovers(inline.Source, n != nil && n.HasContract()) { // a line in v counts from the beginning of the prompt
 			warnVariable(d, inline.Pos, v)
 		}
 	}
@@ -83,15 +83,15 @@ func (l Linter) node(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 	}
 }
 
-// checkRuns warns of a node that runs only once because it sets no number of runs. A node with a contract or transitions
-// repeats by these instead.
+// checkRuns warns of a node that runs only once because it sets no number of runs. It ignores a node with a contract or
+// transitions, which can repeat the node.
 func checkRuns(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 	for _, key := range []string{"runs", "termination", "completion", "artifact", "checks", "steps", "transitions"} {
 		if item.Get(key) != nil {
 			return
 		}
 	}
-	if n != nil && (n.Termination.Max() != 1 || n.Wraps != nil) { // the stage sets the number, or the program runs once
+	if n != nil && (n.Termination.Max() != 1 || n.Wraps != nil) { // the stage sets the number, or a wrapped program runs once
 		return
 	}
 	name := "without an id"

@@ -36,7 +36,7 @@ func (l Linter) request(name string) compile.Request {
 	return req
 }
 
-// checkEnd reports a stage that does not say when it ends, neither by termination.type nor by the old key completion.
+// checkEnd reports a stage that has neither termination.type nor the old key completion, so that its end is undefined.
 func checkEnd(d yamldoc.Document, root *yamldoc.Node) {
 	termination := root.Get("termination")
 	if text(root, "completion") != nil || termination != nil && text(termination, "type") != nil {
@@ -46,8 +46,8 @@ func checkEnd(d yamldoc.Document, root *yamldoc.Node) {
 		"Missing 'termination.type' field in stage.yaml (v3 schema)")
 }
 
-// checkPrompt warns of unknown variables in the prompt file of a node. A stage does not know whether its node will
-// have a contract.
+// checkPrompt warns of unknown variables and of an invalid example in the prompt file of a node. Variables of a
+// contract count as known, because a node with this stage may have a contract.
 func (l Linter) checkPrompt(found *yamldoc.Diagnostics, n *plan.Node) {
 	if n.PromptPath == "" {
 		return

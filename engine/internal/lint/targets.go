@@ -10,18 +10,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// All checks every stage and then every pipeline of the project and of the engine's root, by name. It leaves out
-// shipped ones, which the user cannot correct.
+// All checks every stage and then every pipeline of the project and of $AGENT_PIPELINES_ROOT, sorted by name. It leaves
+// out shipped stages and pipelines, which the user cannot correct.
 func (l Linter) All() []Target { return append(l.Stages(), l.Pipelines()...) }
 
-// userRoots are the roots of the user's files.
+// userRoots returns the roots of the user's files.
 func (l Linter) userRoots() sources.Roots {
 	roots := l.Request.Roots
 	roots.Library = nil
 	return roots
 }
 
-// Stages checks every stage that is not a shipped one.
+// Stages checks every stage that is not shipped.
 func (l Linter) Stages() []Target {
 	var all []Target
 	for _, name := range l.userRoots().Stages("") {
@@ -32,11 +32,11 @@ func (l Linter) Stages() []Target {
 	return all
 }
 
-// Pipelines checks every pipeline that is not a shipped one.
+// Pipelines checks every pipeline that is not shipped.
 func (l Linter) Pipelines() []Target {
 	var all []Target
 	for _, name := range l.userRoots().Pipelines() {
-		if t, err := l.Pipeline(name); err == nil { // else it was removed since it was listed
+		if t, err := l.Pipeline(name); err == nil { // a pipeline that was removed after the listing is left out
 			all = append(all, t)
 		}
 	}
@@ -61,9 +61,9 @@ func (l Linter) Pipeline(name string) (Target, error) {
 	return l.pipeline(strings.TrimSuffix(filepath.Base(file), ".yaml"), file), nil
 }
 
-// File checks the file or folder at a path: a stage.yaml or the folder of one is a stage, everything else a pipeline. A
-// text that is not a path may be the name of a pipeline or stage, including a shipped one. A missing file, or a folder
-// without a stage, is a [*sources.NotFoundError].
+// File checks the file or folder at a path. A stage.yaml, or a folder with a stage.yaml, is a stage; any other file is
+// a pipeline. A path without a file may be the name of a pipeline or stage, also of a shipped one. A missing file, or a
+// folder without a stage, is a [*sources.NotFoundError].
 func (l Linter) File(path string) (Target, error) {
 	file := path
 	if !filepath.IsAbs(file) {
@@ -85,7 +85,7 @@ func (l Linter) File(path string) (Target, error) {
 	return l.pipeline(strings.TrimSuffix(filepath.Base(file), ".yaml"), file), nil
 }
 
-// named checks the pipeline, or else the stage, of a name that is not a path.
+// named checks the pipeline with a name, or else the stage with that name. It finds nothing for a path.
 func (l Linter) named(name string) (t Target, found bool) {
 	if filepath.Base(name) != name || filepath.Ext(name) != "" {
 		return Target{}, false

@@ -1,6 +1,6 @@
-// Package messages sends answers, feedback, pauses and aborts to sessions. It passes a message directly to a
-// session of this engine. If another kernel holds the session, the message goes to the session's inbox; if none
-// does, it is journaled.
+// Package messages sends answers, feedback, pauses and aborts to sessions. Answers and feedback reach a session of this
+// engine directly. In all other cases the message goes to the inbox of a session that a kernel holds. If no kernel
+// holds the session, the message is journaled, except a pause, which is refused.
 //
 // Start with [Sender].
 package messages

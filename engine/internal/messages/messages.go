@@ -25,8 +25,8 @@ type Sender struct {
 	env      *environment.Environment
 }
 
-// NewSender returns the sender for the sessions of a supervisor in its environment. Texts are redacted before they are
-// stored.
+// NewSender returns the sender for the sessions of a supervisor; env is the supervisor's environment. Texts are
+// redacted before they are stored.
 func NewSender(sessions *session.Supervisor, env *environment.Environment) Sender {
 	return Sender{sessions, env}
 }
@@ -38,16 +38,16 @@ type AnswerOptions struct {
 	Question string
 	// Answer is one of the question's options: approve or reject; for a tool call also skip.
 	Answer string
-	// Text is added to the next prompt by an approval; a rejection sends it as feedback, if the question
-	// accepts it.
+	// Text is added to the next prompt by an approval; the approval of a tool call accepts no text. A rejection sends
+	// Text as feedback, if the question accepts feedback.
 	Text string
-	// Digest is the digest of the question as shown; "" for the current one.
+	// Digest is the digest of the question as shown; "" for the current digest.
 	Digest string
 	By     string // the author of the answer; may be empty
 }
 
-// Answer answers a question of a session. A kernel that holds the session applies the answer; otherwise it is
-// journaled here for [session.Supervisor.Resume]. A rejection without a text ends the session.
+// Answer answers a question of a session. A kernel that holds the session applies the answer; otherwise the answer is
+// journaled here for [session.Supervisor.Resume]. A rejection without a text ends the session, except for a tool call.
 //
 // The error wraps [session.ErrNoQuestion] if no such question is open, and [session.ErrTerminal] if the session has
 // ended. It wraps [session.ErrOptions] if the question does not accept the answer.
@@ -107,7 +107,7 @@ func (s Sender) noQuestionError(o AnswerOptions, all []inspect.Question) error {
 	if err != nil {
 		return err
 	}
-	for _, q := range all { // each of them is answered or has another id
+	for _, q := range all { // each question is answered or has another id
 		if o.Question == "" || q.ID == o.Question {
 			return alreadyAnsweredError(o.Session, q.ID, q.Answer.Option, q.Answer.By)
 		}
@@ -137,8 +137,8 @@ func textTooLongError(text string) error {
 		WithHint("put it into a file of the project and name the file")
 }
 
-// Feedback adds a text to the agent's next prompt, in any stage. A kernel that holds the session journals it;
-// otherwise it is journaled here. The error wraps [session.ErrTerminal] if the session has ended.
+// Feedback adds a text to the agent's next prompt, in any stage. A kernel that holds the session journals the text;
+// otherwise the text is journaled here. The error wraps [session.ErrTerminal] if the session has ended.
 func (s Sender) Feedback(ctx context.Context, name, text, by string) error {
 	status, err := s.sessions.Status(name)
 	switch {
@@ -156,7 +156,7 @@ func (s Sender) Feedback(ctx context.Context, name, text, by string) error {
 	return s.sendOrDeliver(ctx, name, inbox.Message{Action: inbox.Feedback, By: by, Text: text})
 }
 
-// sendOrDeliver passes a message to a session of this engine, or delivers it.
+// sendOrDeliver passes a message to a session of this engine, or else calls deliver.
 func (s Sender) sendOrDeliver(ctx context.Context, name string, m inbox.Message) error {
 	m.ID, m.By = session.NewID(), event.Truncate(m.By, event.MaxName)
 	if s.sessions.Send(name, m.Event()) {
@@ -165,7 +165,7 @@ func (s Sender) sendOrDeliver(ctx context.Context, name string, m inbox.Message)
 	return s.deliver(ctx, name, m)
 }
 
-// deliver posts a message to the kernel that holds the session, or journals its event if none does.
+// deliver posts a message to the kernel that holds the session. If no kernel does, it journals the message's event.
 func (s Sender) deliver(ctx context.Context, name string, m inbox.Message) error {
 	for {
 		status, err := s.sessions.Status(name)
@@ -182,15 +182,15 @@ func (s Sender) deliver(ctx context.Context, name string, m inbox.Message) error
 	}
 }
 
-// postMessage posts a message to the kernel that holds the session. If the kernel no longer reads it, the
-// message is removed and the error says so.
+// postMessage posts a message to the kernel that holds the session. If the message will not be applied, it is removed
+// and the error says why.
 func (s Sender) postMessage(name string, m inbox.Message) error {
 	dir, err := inspect.Open(s.env, name)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	// The message stays in the session's directory until the kernel has read it.
+	// The message stays in the session's directory until the kernel has read it, so it must have no secrets.
 	m.Reason, m.Text = s.env.Redactor.Text(m.Reason), s.env.Redactor.ForAgent().Text(m.Text)
 	if m.ID, err = inbox.Post(dir, m); err != nil {
 		return err
@@ -201,9 +201,9 @@ func (s Sender) postMessage(name string, m inbox.Message) error {
 	return nil
 }
 
-// checkDelivered returns an error if a message posted just now will not be applied. An ended session does not
-// read it, because a kernel clears its inbox after its last event and before it releases the lock. Of two
-// concurrent answers to one question, the first counts.
+// checkDelivered returns an error if a message posted just now will not be applied. An ended session does not read the
+// message, because a kernel clears its inbox after its last event and before it releases the lock. Of two concurrent
+// answers to one question, the first counts.
 func (s Sender) checkDelivered(dir *store.Dir, m inbox.Message) error {
 	view, err := inspect.LoadView(s.env, dir, func(*plan.Plan) func(event.Event) { return func(event.Event) {} })
 	switch {

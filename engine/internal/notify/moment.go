@@ -17,7 +17,7 @@ import (
 // Moment is a change of a session to report to users.
 type Moment struct {
 	Point sdk.HookPoint
-	// Seq is the number of the event.
+	// Seq is the number of the event that caused the moment.
 	Seq int64
 	// Question is the id of the question that the session waits for, or pauses for; "" at other points.
 	Question string
@@ -28,7 +28,7 @@ type Moment struct {
 	Stage    string
 	// Text is the question or the reason, Next the command to continue with. Either may be empty.
 	Text, Next string
-	// Kind is the kind of a pause, Code the error code that requires the user.
+	// Kind is the kind of a pause, Code the code of an escalation. Either may be empty.
 	Kind state.PauseKind
 	Code string
 }
@@ -55,7 +55,7 @@ func Moments(p *plan.Plan, e event.Event, st state.State) []Moment {
 	}
 }
 
-// doneText returns the reason of a completed loop; that of a pipeline is a keyword for programs.
+// doneText returns the reason of a completed loop, "" for a pipeline: the reason of a pipeline is for programs.
 func doneText(st state.State) string {
 	if st.Mode == "loop" {
 		return st.Reason
@@ -63,7 +63,7 @@ func doneText(st state.State) string {
 	return ""
 }
 
-// waiting returns a moment for each of the questions that is unanswered.
+// waiting returns a moment for each unanswered question among ids.
 func waiting(p *plan.Plan, e event.Event, st state.State, ids ...string) []Moment {
 	open := st.UnansweredQuestions()
 	var all []Moment
@@ -83,13 +83,13 @@ func waiting(p *plan.Plan, e event.Event, st state.State, ids ...string) []Momen
 }
 
 func paused(p *plan.Plan, e event.Event, st state.State) []Moment {
-	d, _ := event.Decode[event.SessionPausedData](e) // it was applied
+	d, _ := event.Decode[event.SessionPausedData](e) // the event was applied, so it can be decoded
 	return []Moment{moment(p, e, st, Moment{
 		Point: sdk.SessionPaused, Question: d.Question, Kind: st.PauseKind, Code: st.PauseCode, Text: st.PauseReason, Next: failure.Next("resume", st.Session).String(),
 	})}
 }
 
-// failed returns the moment of a session that failed with the node, none otherwise.
+// failed returns one moment if the session failed when a node ended, none otherwise.
 func failed(p *plan.Plan, e event.Event, st state.State) []Moment {
 	if st.Status != state.Failed {
 		return nil
@@ -101,8 +101,8 @@ func failed(p *plan.Plan, e event.Event, st state.State) []Moment {
 	return []Moment{moment(p, e, st, m)}
 }
 
-// moment fills in the members that all points share. Without a node it names the node that the run is at, except for a
-// question.
+// moment fills in the fields that all points share. If m has no node, moment names the node that the run is at, except
+// for a question.
 func moment(p *plan.Plan, e event.Event, st state.State, m Moment) Moment {
 	m.Seq, m.Session, m.RunID, m.Status = e.Seq, st.Session, st.RunID, st.Status
 	if n := p.Find(st.At); n != nil && m.Node == "" && m.Point != sdk.SessionWaiting {

@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Notifier reports on one session. Each entry has one call at a time; a call that hangs delays no other entry. It is
-// safe for concurrent use. The caller closes it.
+// Notifier reports on one session. Each entry of the settings has one call at a time; a call that hangs delays no other
+// entry. A Notifier is safe for concurrent use. The caller closes it.
 type Notifier struct {
 	senders []*sender
 	work    sync.WaitGroup

@@ -153,8 +153,8 @@ func TestAskedAgain(t *testing.T) {
 	})
 }
 
-// Each entry reports a session that pauses for a question once: as waiting if the entry asks for questions, else as
-// paused.
+// If a session pauses for a question, each entry reports this once: as waiting if the entry asks for questions, else
+// as paused.
 func TestPausedForAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s stage
@@ -192,7 +192,7 @@ func TestRequest(t *testing.T) {
 	})
 }
 
-// A call that hangs ends at its limit and delays only its own entry. A question answered by then is not reported.
+// A call that hangs ends at its limit and does not delay the run. A question answered by then is not reported.
 func TestHanging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stage{run: hanging}
@@ -241,8 +241,8 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// Moments at the end of the run are sent before Close returns, which waits at most for the time limit of one call;
-// entries wait at the same time.
+// Close sends the remaining moments within the time limit of one call and waits for calls in progress. A call that
+// ignores the limit, but not its context, ends after the grace period.
 func TestClose(t *testing.T) {
 	for _, tt := range []struct {
 		name string

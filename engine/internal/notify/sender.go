@@ -18,20 +18,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 )
 
-// DefaultTimeout is the time limit of a call without a timeout.
+// DefaultTimeout is the time limit of a call whose entry has no timeout.
 const DefaultTimeout = 10 * time.Second
 
-// defaultPoints are the points of an entry without on: all except success.
+// defaultPoints are the points of an entry without the key on: all except the completion of the session.
 var defaultPoints = []sdk.HookPoint{sdk.SessionWaiting, sdk.SessionPaused, sdk.SessionFailed, sdk.SessionAborted}
 
-// Config has the entries of a notifier and its connections. All fields are required.
+// Config has the entries of a notifier and its dependencies. All fields except Program are required.
 type Config struct {
 	// Entries are the notify entries of the settings, in order; they are numbered from 1.
 	Entries []settings.Notification
 	// Action finds the hook action of an entry.
 	Action  func(ctx context.Context, n settings.Notification) (sdk.HookAction, error)
 	WorkDir string
-	Program string // in command lines; may be empty
+	Program string // name of this program in command lines; may be empty
 	Log     hclog.Logger
 	// Report is called with the notified event of each call that has ended, by several goroutines.
 	Report func(event.Event)
@@ -74,7 +74,7 @@ func (t *sender) close() {
 	t.changed.Signal()
 }
 
-// work makes the calls that are due, until the sender is closed and none is left.
+// work makes the calls that are due, until the sender is closed and no moment is left.
 func (t *sender) work() {
 	for m, found := t.next(); found; m, found = t.next() {
 		t.send(m)
@@ -95,7 +95,7 @@ func (t *sender) next() (m Moment, found bool) {
 	return m, true
 }
 
-// send makes a call. An error is logged and reported, and changes nothing.
+// send makes the call for a moment. An error is logged and reported, and has no other effect.
 func (t *sender) send(m Moment) {
 	began := time.Now()
 	err := t.run(m)
@@ -110,7 +110,7 @@ func (t *sender) send(m Moment) {
 	t.Report(event.New(event.Notified, nil, "", d))
 }
 
-// run calls the action. Its answer has no effect.
+// run calls the action. The action's answer has no effect.
 func (t *sender) run(m Moment) error {
 	limit := t.limit()
 	if limit <= 0 {
@@ -142,8 +142,8 @@ func (t *sender) limit() time.Duration {
 	return time.Until(t.until)
 }
 
-// selects reports whether an entry asks for a moment. The pause for a question adds nothing for an entry that asks for
-// questions.
+// selects reports whether an entry asks for a moment. An entry that asks for questions does not get the pause for a
+// question as well.
 func selects(entry settings.Notification, m Moment) bool {
 	if m.Point == sdk.SessionPaused && m.Question != "" && slices.Contains(entry.On, sdk.SessionWaiting) {
 		return false

@@ -23,14 +23,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Bounds of a check's answer.
+// These constants bound a check's answer.
 const (
 	maxFacts  = 1 << 20 // bytes of the file
 	maxCounts = 20
 )
 
 // Check runs the check that the request's command names and returns check_result, with the command's key. A check that
-// exceeds its timeout has not passed; one that could not run has a failure.
+// exceeds its timeout has not passed; a check that could not run has a failure.
 func (s *Evaluator) Check(ctx context.Context, r kernel.EffectRequest) event.Event {
 	e, started := s.newEvaluation(r), time.Now()
 	d := event.CheckResultData{ID: r.Command.Check, At: plan.AtExit}
@@ -83,7 +83,7 @@ func checkType(config json.RawMessage) string {
 	return event.Truncate(c.Type, event.MaxName)
 }
 
-// measure calls the action. It repeats once a call that failed because another call crashed the shared plugin process.
+// measure calls the action, once more if another call crashed the plugin process that both calls shared.
 func (w *evaluation) measure(ctx context.Context, c plan.Check, config json.RawMessage) (sdk.HookAnswer, error) {
 	answer, err := w.callAction(ctx, c, config)
 	if errors.Is(err, pluginhost.ErrCollateralFailure) && ctx.Err() == nil {
@@ -115,7 +115,7 @@ func (w *evaluation) callAction(ctx context.Context, c plan.Check, config json.R
 	return answer, err
 }
 
-// request returns the action's request. Its point is the hook point nearest to the check.
+// request returns the action's request. The request's point is the hook point nearest to the check.
 func (w *evaluation) request(c plan.Check, config json.RawMessage, timeout time.Duration) sdk.HookRequest {
 	req := sdk.HookRequest{
 		Key: string(w.Command.Key), Point: sdk.IterationEnd, Session: w.State.Session, Node: w.Node.ID, Stage: w.Node.Ref,

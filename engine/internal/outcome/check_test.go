@@ -79,7 +79,7 @@ func TestCheckAtTheEntry(t *testing.T) {
 	}
 }
 
-// A check that could not run has not passed, and differs from one that failed.
+// A check that could not run has not passed, and has a failure, unlike a check that failed.
 func TestChecksThatSayNothing(t *testing.T) {
 	says := func(f string, o string, err error) checkFunc {
 		return func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
@@ -153,7 +153,7 @@ func TestCheckThatIsStopped(t *testing.T) {
 	}
 }
 
-// A check that failed with another call's process runs once more.
+// A check that failed because another call crashed their shared process runs once more.
 func TestCheckThatIsAvoided(t *testing.T) {
 	calls := 0
 	b := newCheckFixture(t, plan.Check{ID: "c", Config: json.RawMessage(`{}`)}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
@@ -173,8 +173,8 @@ func TestCheckThatThePlanLacks(t *testing.T) {
 	}
 }
 
-// B7: the files come from the node's input artifact, so that an agent cannot choose the files that measure it; else
-// from the node's own. They must be paths inside the project.
+// B7: the files come from the node's input artifact, so that an agent cannot choose the files that measure its work;
+// else they come from the node's own artifact. The files must be paths inside the project.
 func TestFilesOfAnArtifact(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret")
 	for _, tt := range []struct {

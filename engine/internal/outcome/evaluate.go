@@ -168,8 +168,8 @@ func (k *iterationEvaluation) artifactError() error {
 	return k.candidate.InvalidError(k.faults)
 }
 
-// checksOutcome returns the outcome that the checks alone decide, "" if all passed. A failed check counts more than
-// one that could not run.
+// checksOutcome returns the outcome that the checks alone decide, "" if all passed. A failed check counts more than a
+// check that could not run.
 func checksOutcome(checks []state.Measurement) (o plan.Outcome, message string) {
 	var failed, unknown []string
 	for _, m := range checks {
@@ -220,7 +220,7 @@ func (k *iterationEvaluation) partialArtifact() *event.Ref {
 	return &ref
 }
 
-// tokenCount returns the input and output tokens, 0 if unknown.
+// tokenCount returns the sum of the input and output tokens, 0 if unknown.
 func tokenCount(u *event.Usage) int64 {
 	if u == nil {
 		return 0
@@ -228,7 +228,7 @@ func tokenCount(u *event.Usage) int64 {
 	return *event.Sum(event.Sum(u.InputTokens, u.OutputTokens), new(int64))
 }
 
-// maxFailedSteps bounds the ids in the event, in bytes. Above it no step is named, which means all steps.
+// maxFailedSteps bounds the ids in the event, in bytes. If they exceed it, the event names no step, which means all.
 const maxFailedSteps = 6 << 10
 
 // failedSteps returns the steps that the next node has to repeat: the steps that the artifact names, else the failed

@@ -26,7 +26,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// checkFunc is a check action that returns a test's answer.
+// checkFunc is a check action that calls a test's function.
 type checkFunc func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error)
 
 func (a checkFunc) Describe() sdk.Component { return sdk.Component{Name: plan.ActionCheck} }
@@ -96,7 +96,7 @@ func (b *fixture) loop(change func(*state.Loop)) {
 	b.state.Nodes["1"] = n
 }
 
-// attempt performs the attempt.
+// attempt runs one attempt of the agent and records its result in the state.
 func (b *fixture) attempt(a agent) {
 	b.t.Helper()
 	m := attempt.Runner{Env: b.settler.Env, Providers: a, Ready: func() {}}
@@ -168,7 +168,7 @@ const (
 	good = `{"type":"tests","passed":true,"exit_code":0,"counts":{"passed":3,"failed":0},"passed_tests":["A","B","C"]}`
 )
 
-// D6: measured tests overrule the agent's claims, which can only make a passing outcome worse. The artifact has the
+// D6: measured tests overrule the agent's claims; a claim can only make a passing outcome worse. The artifact has the
 // measured numbers.
 func TestOutcomes(t *testing.T) {
 	for _, tt := range []struct {
@@ -324,7 +324,7 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// An iteration of steps has no agent of its own: its result and output are composed of the results of its steps.
+// An iteration of a node with steps has no agent of its own: its result and output come from the results of its steps.
 func TestSettleAPassOverSteps(t *testing.T) {
 	b := newFixture(t, nil)
 	b.node.Steps = &plan.Steps{From: "plan", Path: "steps"}

@@ -27,7 +27,7 @@ func (k *iterationEvaluation) writeFeedback(o plan.Outcome) (*event.Ref, error) 
 	return &ref, err
 }
 
-// feedback returns the agent's text, then the failed checks, the failed steps and the artifact's faults.
+// feedback returns the agent's text and escalation, the failed checks, the failed steps and the artifact's faults.
 func (k *iterationEvaluation) feedback(o plan.Outcome) string {
 	claims := k.reading.Result.Claims
 	var text string
@@ -63,7 +63,7 @@ func bulletList[T fmt.Stringer](list []T) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// escalationText renders the questions of an escalation.
+// escalationText renders the type, the questions and the options of an escalation.
 func escalationText(e result.Escalation) string {
 	var parts []string
 	if e.Type != "" {
@@ -90,7 +90,7 @@ func checkFailureText(id, reason string, f artifact.Facts) string {
 	return text
 }
 
-// joinParts joins the parts that are not empty with a blank line, truncated to [maxFeedback].
+// joinParts joins the non-empty parts, with blank lines between them, and truncates the text to [maxFeedback].
 func joinParts(parts []string) string {
 	var kept []string
 	for _, p := range parts {

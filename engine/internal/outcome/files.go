@@ -18,14 +18,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Bounds of a check's paths.
+// These constants bound the paths of a check.
 const (
 	maxFiles = 500
 	maxPath  = 4096 // bytes
 )
 
-// checkConfig returns the check's configuration, with the paths of files_from. If wrong is not empty, it says why the
-// paths are invalid: the check does not run and has not passed.
+// checkConfig returns the check's configuration, with the paths of files_from. A wrong that is not empty says why the
+// paths are invalid: then the check does not run and has not passed.
 func (w *evaluation) checkConfig(c plan.Check) (config json.RawMessage, wrong string, err error) {
 	if c.FilesFrom == "" {
 		return c.Config, "", nil
@@ -49,9 +49,9 @@ func (w *evaluation) checkConfig(c plan.Check) (config json.RawMessage, wrong st
 	return config, "", err
 }
 
-// resolveFilesFrom returns the field's value from the node's effective input, so that an agent cannot choose the
-// files that measure it. If the input lacks the field, the value after the attempt comes from the agent's
-// artifact.
+// resolveFilesFrom returns the value of the field that files_from names. It comes from the node's effective input, so
+// that an agent cannot choose the files that measure its work. If the input lacks the field, a check after the attempt
+// gets the value from the agent's artifact.
 func (w *evaluation) resolveFilesFrom(c plan.Check) (any, error) {
 	input, err := artifact.ReadNodeInput(w.Dir, w.Plan, w.State, w.Node, w.at)
 	if err != nil {
@@ -73,7 +73,7 @@ func (w *evaluation) resolveFilesFrom(c plan.Check) (any, error) {
 		WithHint("name a field of the input artifact (inputs.from, else the node before) or of the node's own artifact in files_from")
 }
 
-// ownArtifact returns the data of the attempt's artifact, nil without a readable one.
+// ownArtifact returns the data of the attempt's artifact, nil if there is no readable artifact.
 func (w *evaluation) ownArtifact() (map[string]any, error) {
 	it, err := w.Iteration()
 	if err != nil {
@@ -104,7 +104,7 @@ func (w *evaluation) agentArtifact(it store.Iteration, r result.Reading) (artifa
 }
 
 // checkPaths returns the paths as arguments of a command: existing paths inside the project, none of which looks like
-// an option. wrong says which path is invalid.
+// an option. wrong says why the paths are invalid.
 func (w *evaluation) checkPaths(field string, v any) (files []string, wrong string) {
 	list, ok := pathList(v)
 	if !ok || len(list) == 0 {
@@ -121,7 +121,7 @@ func (w *evaluation) checkPaths(field string, v any) (files []string, wrong stri
 		switch _, err := w.Project.Stat(clean); {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Sprintf("%s names %q, which does not exist", field, shortenLine(name))
-		case err != nil: // a link that leaves the project
+		case err != nil: // for example, a link that leaves the project
 			return nil, fmt.Sprintf("%s names %q, which cannot be used: %v", field, shortenLine(name), err)
 		}
 		if strings.HasPrefix(clean, "-") {

@@ -51,7 +51,7 @@ func (in *inspection) inspect() error {
 	return err
 }
 
-// checkRequired checks the input against the node's requires.
+// checkRequired checks that the input has the fields that the node requires, and warns of null fields.
 func (in *inspection) checkRequired() error {
 	began := in.State.Nodes[in.at.Outer()].From == ""
 	missing, null := in.input.MissingFields(in.input.RequiredFields(in.Node.Requires, began))
@@ -81,7 +81,7 @@ func (in *inspection) skipHolds() bool {
 	return holds
 }
 
-// skip skips the node. A node with a contract needs a valid artifact from its input; without one it is not skipped.
+// skip marks the node as skipped. A node with a contract is skipped only if its input gives a valid artifact.
 func (in *inspection) skip() error {
 	if contract := in.Node.Artifact; contract != nil {
 		data, err := in.skippedArtifact(contract)
@@ -128,7 +128,7 @@ func (in *inspection) warnf(format string, args ...any) {
 	in.warnings = append(in.warnings, fmt.Sprintf(format, args...))
 }
 
-// Bounds of the warnings in an event.
+// These constants bound the warnings in an event.
 const (
 	maxWarnings = 20
 	maxWarning  = 300 // bytes

@@ -19,7 +19,7 @@ import (
 )
 
 // newInputFixture returns a fixture with a start artifact of the data began, and an artifact of the first node with the
-// data made. nil is no artifact; with made, the node was entered from the first one.
+// data made. nil means no artifact. If made is not nil, the node was entered from the first node.
 func newInputFixture(t *testing.T, began, made map[string]any) *fixture {
 	t.Helper()
 	b := newFixture(t, nil)
@@ -189,7 +189,7 @@ func TestSkipWhen(t *testing.T) {
 	}
 }
 
-// Required fields are checked first: a node that lacks one is not skipped, and fails.
+// Required fields are checked first: a node whose input lacks one is not skipped, and fails.
 func TestRequiresBeforeSkip(t *testing.T) {
 	b := newInputFixture(t, nil, map[string]any{"a": nil})
 	b.node.Requires, b.node.SkipWhen = map[string][]string{"plan": {"a", "b"}}, "true"

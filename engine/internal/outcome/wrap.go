@@ -37,8 +37,8 @@ func (w *evaluation) userRequest() string {
 	return ""
 }
 
-// mapOutputs returns the artifact for the outputs of the node's wrapped target; without wraps the outputs
-// themselves.
+// mapOutputs returns the artifact's data for the outputs of the target that the node wraps. If the node wraps none, it
+// returns the outputs.
 func (w *evaluation) mapOutputs(outputs map[string]any) (map[string]any, error) {
 	if w.Node.Wraps == nil {
 		return outputs, nil
@@ -54,7 +54,7 @@ func (w *evaluation) mapOutputs(outputs map[string]any) (map[string]any, error) 
 	return artifact.Outputs(w.Node.Wraps, input.Data, outputs), nil
 }
 
-// completePipelineNode writes the artifact of a node that wraps a pipeline: it returns artifact_written, or error.
+// completePipelineNode writes the artifact of a node that wraps a pipeline and returns artifact_written or error.
 func (w *evaluation) completePipelineNode() event.Event {
 	ref, err := w.writePipelineArtifact()
 	if err != nil {
@@ -82,7 +82,7 @@ func (w *evaluation) writePipelineArtifact() (event.Ref, error) {
 	})
 }
 
-// pipelineOutput returns the fields of the pipeline's last artifact, none without one.
+// pipelineOutput returns the fields of the pipeline's last artifact, none if it has no artifact.
 func (w *evaluation) pipelineOutput() (map[string]any, error) {
 	_, ref, has := progress.Deliverable(w.Plan, w.State, w.at.Outer())
 	if !has {

@@ -40,8 +40,8 @@ func (b *Buffer) Text() string {
 // Clean returns the text for output.md and whether it was cut. Text that is empty, or nothing but
 // newlines, gives "".
 func Clean(raw string) (text string, cut bool) {
-	// The text is made valid before and after: inside a sequence the parser mistakes bytes of a character for the end
-	// of the sequence.
+	// The text is made valid UTF-8 before and after Strip: inside an escape sequence, Strip mistakes bytes of a
+	// character for the end of the sequence.
 	text = strings.ToValidUTF8(ansi.Strip(strings.ToValidUTF8(raw, "\uFFFD")), "")
 	if len(text) > Limit {
 		text, cut = cutAtLine(text[:Limit]), true

@@ -34,7 +34,7 @@ type Source struct {
 	Context     string       // path of context.json
 	StageOutput string       // path of the stage's copy of the output, "" without one
 	OutputPath  string       // the node's output_path in the project, "" without one
-	// Artifact is the name of the file for the artifact in the session, "" without one.
+	// Artifact is the path of the artifact file in the session's directory, "" without an artifact.
 	Artifact string
 	// FaultyArtifact is the path of the artifact that the previous attempt left, "" without one.
 	FaultyArtifact string
@@ -54,8 +54,8 @@ type Data struct {
 	cuts          []briefing.Cut
 }
 
-// Build builds the prompt: the template with its variables replaced, the data that it does not reference, and the
-// sections of policy.context. If the prompt is too long, the data comes with the error.
+// Build builds the prompt: the template with its variables replaced, the data that the template does not reference,
+// and the sections of policy.context. If the prompt is too long, Build returns the data with the error.
 func (s *Source) Build(ctx context.Context) (Data, error) {
 	if s.Node.WrapsCommand() { // a command reads its inputs, not a prompt
 		return s.contractData()
@@ -178,7 +178,7 @@ func (s *Source) artifactFile(ns state.Node) (string, error) {
 }
 
 // resultFailure returns why the previous attempt's result was rejected, "" for any other failure or none. Faults of
-// its artifact have their own section.
+// the artifact have their own section.
 func (s *Source) resultFailure() string {
 	f := s.Loop().Failure
 	if f == nil || len(f.Faults) > 0 || !s.Node.HasContract() {
@@ -192,9 +192,9 @@ func (s *Source) resultFailure() string {
 	}
 }
 
-// feedback returns the first of: the previous attempt's result failure, the feedback of this loop's last iteration,
-// that of the node's, the reason for entering the node again. Under the strategy focused a step gets only the lines
-// that concern it.
+// feedback returns the first text of these: the previous attempt's result failure, the feedback of the last iteration
+// of this loop or of the node, the reason for entering the node. With the context strategy focused, a step gets only
+// the lines about this step.
 func (s *Source) feedback(ns state.Node) (string, error) {
 	if text := s.resultFailure(); text != "" {
 		return text, nil
@@ -303,7 +303,7 @@ func (s *Source) addContextSections(ctx context.Context, d Data) (Data, error) {
 	return d, nil
 }
 
-// ContextTokens returns the context size of the provider's model in tokens. It fails if the provider does not state one.
+// ContextTokens returns the context size of the provider's model in tokens. It fails if the provider states no size.
 func ContextTokens(provider sdk.Provider, n *plan.Node) (int64, error) {
 	c := provider.Describe()
 	if c.Provider == nil || c.Provider.ContextTokens <= 0 {
@@ -313,7 +313,7 @@ func ContextTokens(provider sdk.Provider, n *plan.Node) (int64, error) {
 	return c.Provider.ContextTokens, nil
 }
 
-// promptLimit returns the prompt's limit in tokens.
+// promptLimit returns the prompt's limit in tokens. limited is false if there is none.
 func (s *Source) promptLimit(ctx context.Context, b *plan.Budget) (limit int, limited bool, err error) {
 	var contextTokens int64
 	if b.NeedsContext(s.Node.ID) {

@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
-// U093, D31: the table of BASH-BEHAVIOUR section 5.
+// U093, D31: each variable is replaced by its value, as in the table of BASH-BEHAVIOUR section 5.
 func TestReplaceVariables(t *testing.T) {
 	v := map[string]string{
 		"CTX": "/s/context.json", "STATUS": "/s/status.json", "RESULT": "/s/result.json", "SESSION": "demo",

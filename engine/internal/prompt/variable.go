@@ -24,10 +24,10 @@ var Variables = []string{
 // artifact, the feedback on earlier work, and the step in JSON.
 var ContractVariables = []string{"ARTIFACT", "INPUT_ARTIFACT", "FEEDBACK", "STEP"}
 
-// aliases are variables with the value of another one.
+// aliases maps a variable to the variable that has its value.
 var aliases = map[string]string{"SESSION_NAME": "SESSION", "PROGRESS_FILE": "PROGRESS"}
 
-// known returns the names that have a meaning in a template; contract reports that the node has a contract.
+// known returns the names that have a meaning in a template; contract says whether the node has a contract.
 func known(contract bool) []string {
 	if contract {
 		return slices.Concat(Variables, ContractVariables)
@@ -68,7 +68,7 @@ func Used(template string) []string {
 	return used
 }
 
-// Leftovers returns the variables of a template that have no meaning, in order; contract reports that the node has a
+// Leftovers returns the variables of a template that have no meaning, in order; contract says whether the node has a
 // contract.
 func Leftovers(template string, contract bool) []Leftover {
 	names := known(contract)

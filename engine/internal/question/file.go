@@ -14,7 +14,7 @@ import (
 // Status is the condition of an escalation.
 type Status string
 
-// The conditions of an escalation.
+// The constants of type Status are the conditions of an escalation.
 const (
 	Pending  Status = "pending"
 	Resolved Status = "resolved" // the run continued
@@ -22,15 +22,15 @@ const (
 	Expired  Status = "expired"  // no answer came in time
 )
 
-// File is escalations/<id>.yaml.
+// File is the content of escalations/<id>.yaml.
 type File struct {
 	ID       string
 	RunID    string
 	Session  string
 	Question string // the question's id
 	Stage    string // id of the node, "" for the session
-	Provider string // of a parallel block
-	// Details is the question; it names the artifact of the stage and its feedback by paths in the session's directory.
+	Provider string // in a parallel block; may be empty
+	// Details is the question. It refers to the stage's artifact and feedback by paths in the session's directory.
 	Details state.Question
 	Status  Status
 	// Resolution is the answer, nil while the escalation is pending.
@@ -75,7 +75,7 @@ func Render(f File) ([]byte, error) {
 	return append([]byte(advice(f.ID)), text...), nil
 }
 
-// context returns the subject of the escalation, by reference.
+// context returns references to the files that the escalation is about, and the options of the answer.
 func (f File) context() map[string]any {
 	files := []any{}
 	for _, ref := range f.Details.Shown {
@@ -90,7 +90,7 @@ func (f File) context() map[string]any {
 
 func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-// Example is a resolution in one line: TEXT is for the next prompts.
+// Example is a resolution in one line. TEXT is replaced by the text for the next prompts.
 const Example = `{abort: false, context: "TEXT"}`
 
 // advice returns comments that say how to answer the escalation.

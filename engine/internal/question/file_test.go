@@ -19,7 +19,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// U128: the file has the members of seed 001, and says how to answer it while it is pending.
+// U128: the file has the members of seed 001. While the escalation is pending, the file says how to answer it.
 func TestRender(t *testing.T) {
 	at := time.Date(2026, 3, 1, 13, 0, 0, 0, time.FixedZone("", 3600))
 	due := at.Add(time.Hour)
@@ -78,7 +78,7 @@ status: pending
 	}
 }
 
-// Each content is reported once, and only of open escalations. The poll of one escalation does not delay another.
+// Each content of a resolution is reported once, and only for open escalations. No escalation delays another's poll.
 func TestWatch(t *testing.T) {
 	d := openDir(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestWatch(t *testing.T) {
 		var open []question.Open
 		expect := func(after time.Duration, want ...string) {
 			t.Helper()
-			time.Sleep(after) // by the bubble's clock
+			time.Sleep(after) // by the clock of the synctest bubble
 			var got []string
 			w.Look(open, func(o question.Open, f question.ResolutionFile) {
 				text := o.ID + " " + o.Question + " " + f.Context
@@ -110,7 +110,7 @@ func TestWatch(t *testing.T) {
 		put(t, d, "ESC-3", "context: a")
 		expect(5*time.Second - 1)
 		expect(1, "ESC-3  a")
-		expect(5 * time.Second) // once
+		expect(5 * time.Second) // reported only once
 		expect(50*time.Second, "ESC-1 q-1 changed")
 
 		open = nil
@@ -126,7 +126,7 @@ func openDir(t *testing.T) *store.Dir {
 	return d
 }
 
-// put writes a resolution like a user.
+// put writes a resolution as a user does.
 func put(t *testing.T, d *store.Dir, id, text string) {
 	t.Helper()
 	name := d.Abs(store.ResolutionFile(id))

@@ -23,7 +23,7 @@ type ResolutionFile struct {
 	Digest string
 }
 
-// Read reads the escalation's resolution file; false if there is none. A file that cannot be read has faults.
+// Read reads the escalation's resolution file, and returns false if there is none. An unreadable file has faults.
 func Read(d *store.Dir, id string) (ResolutionFile, bool) {
 	name := store.ResolutionFile(id)
 	f := ResolutionFile{Name: name}

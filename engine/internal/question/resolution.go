@@ -23,8 +23,8 @@ type Resolution struct {
 
 var resolutionKeys = []string{"abort", "context"}
 
-// Parse reads a resolution; file is its name in faults. It is strict: an empty document, one without abort and context,
-// and one with another key are faults. The resolution is valid only without faults.
+// Parse reads a resolution; file is the name in faults. It is strict: a document that is empty, that has neither abort
+// nor context, or that has another key, is a fault. The resolution is valid only without faults.
 func Parse(file string, data []byte) (Resolution, yamldoc.Diagnostics) {
 	var faults yamldoc.Diagnostics
 	d := yamldoc.Document{File: file, Diagnostics: &faults}

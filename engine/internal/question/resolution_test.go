@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// U128: resolutions by users, and the result of reading them.
+// U128: Parse reads every form of a resolution that users write.
 func TestParse(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string

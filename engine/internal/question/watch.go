@@ -13,8 +13,8 @@ import (
 // Open is an escalation that waits for an answer.
 type Open struct {
 	ID       string
-	Question string        // id of its question
-	Digest   string        // of the shown files
+	Question string        // id of the escalation's question
+	Digest   string        // of everything that the question shows
 	Poll     time.Duration // time between two reads of the file, more than 0
 }
 

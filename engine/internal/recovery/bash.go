@@ -13,7 +13,7 @@ import (
 )
 
 // restoreBash returns the state of a session of the Bash engine: from its events, or from state.json if there are none.
-// state.json completes the events, because Bash writes it before the event of an iteration's end.
+// state.json completes the events, because the Bash engine writes that file before the event of an iteration's end.
 func (r restorer) restoreBash() (Result, error) {
 	res := Result{Reason: "written by the Bash engine"}
 	events, doubt := r.bashEvents(&res)
@@ -57,7 +57,7 @@ func (r restorer) bashEvents(res *Result) (events []event.Event, doubt string) {
 	return events, doubt
 }
 
-// documented returns the summary of state.json.
+// documented returns the summary that state.json alone gives.
 func (r restorer) documented() *summary {
 	d := &r.Document
 	o := &summary{mode: r.mode(), started: parseTime(d.StartedAt), nodes: map[string]*work{}}
@@ -96,7 +96,7 @@ func (r restorer) documented() *summary {
 	return o
 }
 
-// documentedProviders adds the state files of a block's providers.
+// documentedProviders adds the progress in the state files of a block's providers to w.
 func (r restorer) documentedProviders(n *plan.Node, w *work) {
 	for i := range n.Providers {
 		id := n.Providers[i].ID()
@@ -118,7 +118,7 @@ func (r restorer) documentedProviders(n *plan.Node, w *work) {
 	}
 }
 
-// correct completes the events by the parts of state.json that belong to the same run of the pipeline.
+// correct completes the summary of the events with the parts of state.json that belong to the same run of the pipeline.
 func (r restorer) correct(o *summary) {
 	for i := range r.Plan.Nodes {
 		n := &r.Plan.Nodes[i]
@@ -146,7 +146,7 @@ func (r restorer) correct(o *summary) {
 	r.end(o)
 }
 
-// end applies the end of the session in state.json, if no event is later.
+// end adds the end of the session that state.json records to the summary, if no event is later.
 func (f *SessionFiles) end(o *summary) {
 	d := &f.Document
 	over := func(at string) bool { return !parseTime(at).Before(o.last.Truncate(time.Second)) }
@@ -182,7 +182,7 @@ func (f *SessionFiles) iterationCount(n *plan.Node, since time.Time) int {
 	return max(0, last)
 }
 
-// complete adds the history and checks the restored state.
+// complete adds the history and checks that the restored state matches the plan.
 func (r restorer) complete(res *Result, events []event.Event) error {
 	r.remember(res, events)
 	if !matchesPlan(r.Plan, res.State) {
@@ -191,7 +191,7 @@ func (r restorer) complete(res *Result, events []event.Event) error {
 	return nil
 }
 
-// remember adds the history: that of state.json, if it is of the same run and the events do not have more iterations.
+// remember adds the history: from state.json if it is of the same run and has enough iterations, else from the events.
 func (r restorer) remember(res *Result, events []event.Event) {
 	var err error
 	if res.History, err = statefile.RebuildHistory(r.Dir, r.Plan, events); err != nil {
@@ -202,7 +202,7 @@ func (r restorer) remember(res *Result, events []event.Event) {
 	}
 }
 
-// parseTime returns the zero time for an invalid text.
+// parseTime parses an RFC 3339 time. It returns the zero time for an invalid text.
 func parseTime(text string) time.Time {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// document is a state.json of the Bash engine.
+// document returns a state.json of the Bash engine with more members.
 func document(more string) string {
 	return `{"session":"s","type":"pipeline","started_at":"2026-02-05T10:00:00Z",` + more + `}`
 }
@@ -78,7 +78,7 @@ func TestDocumentOfBash(t *testing.T) {
 	both := ofBash(1, "iteration_start", "0/1", "{}") + ofBash(2, "iteration_complete", "0/1", "{}")
 	for _, tt := range []struct {
 		name, events, document string
-		want                   string // status, where, iterations of the first, reason or failure
+		want                   string // status, node, iterations of the first node, reason or failure
 	}{
 		{"complete", "", `"status":"complete","completed_at":"2026-02-05T10:01:00Z","completion_reason":"all_loops_complete","current_stage":1`, "completed 1 0 all_loops_complete"},
 		{"complete by state.json, though the last event is lost", begin + both, `"status":"complete","completed_at":"2026-02-05T10:01:00Z","completion_reason":"plateau"`, "completed 0 1 plateau"},

@@ -21,7 +21,7 @@ const maxState = 256 << 20
 // Origin is the latest writer of a session.
 type Origin int
 
-// The origins.
+// The constants of type Origin are the possible writers of a session.
 const (
 	Unknown Origin = iota // there is neither a readable event nor a state in state.json
 	Bash                  // the Bash engine
@@ -59,7 +59,7 @@ type Params struct {
 // Result is a restored state.
 type Result struct {
 	State state.State
-	// Complete reports that the journal of this engine is complete.
+	// Complete reports whether the session has a complete journal of this engine.
 	Complete bool
 	// Reason says where the state comes from, for session_imported.
 	Reason string
@@ -89,8 +89,8 @@ func Read(dir *store.Dir) (*SessionFiles, error) {
 	return f, nil
 }
 
-// readDocument reads the session's state.json. A scheduler's state whose session or event number differs from the rest
-// is left out.
+// readDocument reads the session's state.json. It leaves out a scheduler's state without a run id, or whose session or
+// event number differs from those of the file.
 func readDocument(dir *store.Dir) (statefile.Document, error) {
 	d, err := statefile.Read(dir)
 	if err == nil && d.Session != dir.Session() {
@@ -123,8 +123,8 @@ func isNodeDir(name string) bool {
 	return slices.Contains([]plan.Kind{plan.KindStage, plan.KindParallel, plan.KindPipeline}, plan.Kind(kind))
 }
 
-// Origin returns the latest writer of the session. If one engine resumed a session of the other, the last lines are its
-// own.
+// Origin returns the latest writer of the session. If one engine resumed a session of the other engine, the last
+// readable line decides.
 func (f *SessionFiles) Origin() Origin {
 	origin := Unknown
 	for i := range f.Lines {

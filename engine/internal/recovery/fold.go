@@ -16,7 +16,7 @@ import (
 type Fold struct {
 	dir    *store.Dir
 	replay replay
-	// foreign reports that an event is of another session.
+	// foreign reports whether an event is of another session.
 	foreign bool
 }
 
@@ -36,8 +36,8 @@ func (f *Fold) Apply(e event.Event) {
 // State returns the state after the applied events. The error is that of the first event that could not be read.
 func (f *Fold) State() (state.State, error) { return f.replay.state, f.replay.unread }
 
-// Complete reports whether the folded journal is a complete one of this engine; log is the summary of reading it. If it
-// returns true, the result of [SessionFiles.Restore] is complete, too; if it returns false, only Restore decides.
+// Complete reports whether the folded journal is complete and of this engine; log is the summary of reading it. If so,
+// the result of [SessionFiles.Restore] is complete, too; if not, only Restore decides.
 func (f *Fold) Complete(log journal.Summary) bool {
 	r := log.Report
 	if len(f.replay.faults) > 0 || f.foreign || f.replay.unread != nil || f.replay.state.RunID == "" || r.Damaged() || r.Unnumbered > 0 || len(r.Stale) > 0 {

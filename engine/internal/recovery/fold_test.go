@@ -60,7 +60,7 @@ func ofOurs(t *testing.T) (lines []string, states []state.State) {
 	return nil, nil
 }
 
-// A fold accepts the journal only where reading all files accepts it, too; then both states are equal.
+// A fold finds a journal complete if and only if Restore does; then both states are at the same node.
 func TestFoldKnowsWhatIsWhole(t *testing.T) {
 	lines, states := ofOurs(t)
 	whole := strings.Join(lines, "")
@@ -116,7 +116,7 @@ func TestFoldKnowsWhatIsWhole(t *testing.T) {
 	}
 }
 
-// Of lines in a wrong order the longest sequence of ascending numbers counts: a misplaced line costs no iteration.
+// If lines are in a wrong order, the longest sequence of ascending numbers counts: a misplaced line loses no iteration.
 func TestMisplacedLines(t *testing.T) {
 	lines, states := ofOurs(t)
 	for name, journal := range map[string][]string{
@@ -134,8 +134,8 @@ func TestMisplacedLines(t *testing.T) {
 	}
 }
 
-// A line of an epoch that no kernel began hides later lines of an earlier epoch: this is damage, not an outdated
-// kernel.
+// Lines after a line of an epoch that no kernel began are damage if their epoch is lower. They do not count as lines
+// of an outdated kernel.
 func TestEpochThatNoKernelBegan(t *testing.T) {
 	lines, _ := ofOurs(t)
 	for i, want := range []string{"", "", "of epoch 1,", "of epoch 1,"} { // the first two lines, session_start and kernel_start, begin epochs
@@ -148,7 +148,7 @@ func TestEpochThatNoKernelBegan(t *testing.T) {
 	}
 }
 
-// FuzzPoint parses points: one that parses is equal to its canonical form.
+// FuzzPoint checks that the canonical form of each valid point parses as the same point.
 func FuzzPoint(f *testing.F) {
 	for _, seed := range []string{"", "plan", "2.0", "build:3", ":1", "a:0", "a:-1", "a:b:1", "a:", "a:99999999999999999999", "a:+1"} {
 		f.Add(seed)

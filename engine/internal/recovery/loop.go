@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Loop holds the settings of a loop of the Bash engine, which wrote no plan, as far as its files show them.
+// Loop holds the settings of a loop of the Bash engine, as far as the files show them: that engine wrote no plan.
 type Loop struct {
 	Stage    string   // the stage's name, "" if unknown
 	Max      int      // the most iterations, 0 if unknown
@@ -57,7 +57,7 @@ func (f *SessionFiles) BashLoop() (l Loop, ok bool) {
 	return l, true
 }
 
-// Plan returns the part of the loop's plan that shows the session's progress; it cannot be run.
+// Plan returns a plan of the loop that suffices to show the session's progress but not to run it.
 func (l Loop) Plan() *plan.Plan {
 	t := plan.Termination{}
 	if l.Max > 0 {
@@ -86,7 +86,7 @@ func (f *SessionFiles) loopDir() string {
 	return ""
 }
 
-// lastMax returns the limit in the context of the newest iteration's agent.
+// lastMax returns max_iterations from the newest context.json of the stage that has it, 0 for none.
 func (f *SessionFiles) lastMax(dir string) int {
 	if dir == "" {
 		return 0

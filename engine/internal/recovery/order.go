@@ -12,24 +12,24 @@ import (
 type step struct {
 	event event.Event
 	line  int
-	// gap names the events that are missing before it, "" for none.
+	// gap names the events that are missing before this event, "" for none.
 	gap string
 }
 
 // fault is a place in a journal where something is missing or wrong.
 type fault struct {
 	message string
-	// until is the number of the last event that may be lost there.
+	// until is the number of the last event that may be lost at this place.
 	until int64
-	// open reports that no later event shows where the run was.
+	// open reports whether no later event shows where the run was.
 	open bool
 }
 
 // order returns the readable lines in the order of their numbers: as many as possible, without lines at a wrong
-// position, repeated lines and lines of an outdated epoch. tail is the fault at the end, where lines may be lost; its
-// message is "" without one.
+// position, repeated lines and lines of an outdated epoch. tail is the fault at the end, where lines may be lost. Its
+// message is "" if there is no fault.
 func (f *SessionFiles) order() (steps []step, tail fault) {
-	epoch, begun := 0, false // begun is false while no kernel is known to have begun the epoch: its number may be damaged
+	epoch, begun := 0, false // begun is false while no kernel is known to have begun the epoch: the number may be damaged
 	all := f.good()
 	for _, s := range ascending(all) {
 		e := s.event
@@ -37,7 +37,7 @@ func (f *SessionFiles) order() (steps []step, tail fault) {
 			continue
 		}
 		begun = begun && e.Epoch == epoch || e.Type == event.KernelStart || begins(e)
-		if e.Seq > tail.until+1 && !begins(e) { // lines before a beginning are history
+		if e.Seq > tail.until+1 && !begins(e) { // lines before the beginning of a run do not matter
 			s.gap = missing(s.line, tail.until, e.Seq)
 		}
 		tail.until, epoch = e.Seq, max(epoch, e.Epoch)
@@ -76,7 +76,7 @@ func (f *SessionFiles) good() []step {
 
 // ascending returns a longest subsequence whose numbers ascend.
 func ascending(steps []step) []step {
-	var ends []int // by length - 1: the step with the smallest number that such a subsequence can end with
+	var ends []int // at n: the index of the step with the smallest number that ends a subsequence of n+1 steps
 	before := make([]int, len(steps))
 	for i, s := range steps {
 		n, _ := slices.BinarySearchFunc(ends, s.event.Seq, func(at int, seq int64) int { return cmp.Compare(steps[at].event.Seq, seq) })
@@ -86,7 +86,7 @@ func ascending(steps []step) []step {
 		}
 		if n == len(ends) {
 			ends = append(ends, i)
-		} else if steps[ends[n]].event.Seq != s.event.Seq { // of two with one number the first counts
+		} else if steps[ends[n]].event.Seq != s.event.Seq { // of two steps with the same number, the first counts
 			ends[n] = i
 		}
 	}

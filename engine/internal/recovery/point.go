@@ -15,7 +15,7 @@ import (
 // Point is the place from which the user wants a session to continue.
 type Point struct {
 	Node      string // id or path of a node of the pipeline itself
-	Iteration int    // of a stage, from 1; 0 for the next one by the files
+	Iteration int    // of a stage, from 1; 0 for the next one according to the files
 }
 
 // ParsePoint reads "NODE" or "NODE:ITERATION".

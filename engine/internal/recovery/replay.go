@@ -91,8 +91,8 @@ func decided(p *plan.Plan, st state.State, e event.Event) bool {
 	return true
 }
 
-// close closes the faults found so far. Later events of other providers do not show which events of a parallel block
-// are lost.
+// close closes the faults found so far, except in a parallel block: later events of other providers do not show which
+// events of the block are lost.
 func (r *replay) close() {
 	if n := r.plan.Find(r.state.At); n != nil && n.Kind == plan.KindParallel {
 		return

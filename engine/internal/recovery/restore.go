@@ -59,7 +59,7 @@ func (r restorer) restoreOwn() (Result, error) {
 	return res, err
 }
 
-// ended reports whether the journal ends with the end of the run. Missing lines before it do not matter.
+// ended reports whether the journal ends with the end of the run. Then missing lines before the end do not matter.
 func ended(steps []step) bool {
 	for i := len(steps) - 1; i >= 0; i-- {
 		switch e := steps[i].event; {
@@ -72,8 +72,8 @@ func ended(steps []step) bool {
 	return false
 }
 
-// later returns the state in state.json with the events that were journaled after it. It returns false if
-// that state is unsure or not newer than the journal up to its first fault.
+// later returns the state in state.json with the events that were journaled after it. It returns false if that state
+// does not match the plan, is not newer than a journal without faults, or does not cover all faults.
 func (r restorer) later(read replay, steps []step) (state.State, bool) {
 	st := r.Document.Scheduler
 	if st == nil || !matchesPlan(r.Plan, *st) || r.PlanSHA256 != "" && st.PlanSHA256 != r.PlanSHA256 {
@@ -100,7 +100,7 @@ func (f *SessionFiles) Last() (seq int64, epoch int) {
 	for _, s := range steps {
 		seq, epoch = s.event.Seq, max(epoch, s.event.Epoch)
 	}
-	for i := range f.Lines { // lines of the Bash engine have no number
+	for i := range f.Lines { // lines of the Bash engine have no number, so their positions count
 		if f.readable(&f.Lines[i]) {
 			seq = max(seq, int64(i)+1)
 		}
@@ -141,7 +141,7 @@ func merged(exact, guess state.State) state.State {
 	return guess
 }
 
-// Restore returns the state. The error says why nothing can be restored.
+// Restore rebuilds the session's state from its files. The error says why nothing can be restored.
 func (f *SessionFiles) Restore(b Params) (Result, error) {
 	r := restorer{f, b}
 	switch f.Origin() {

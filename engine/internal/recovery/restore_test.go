@@ -58,7 +58,7 @@ func restored(t *testing.T, files map[string]string) (recovery.Result, error) {
 	return f.Restore(recovery.Params{Plan: twoStages, RunID: "PL-1", SchedulerVersion: progress.Version})
 }
 
-// U048, U049, D19: the point from which a session of the Bash engine continues, by its events and its state.json.
+// U048, U049, D19: events and state.json show from which point a session of the Bash engine continues.
 func TestWhereBashSessionsGoOn(t *testing.T) {
 	begin := ofBash(0, "session_start", "0/0", `{"mode":"pipeline","pipeline":"two"}`)
 	start := func(s int, place string) string { return ofBash(s, "iteration_start", place, "{}") }
@@ -138,7 +138,7 @@ func TestWhereBashSessionsGoOn(t *testing.T) {
 	}
 }
 
-// D17: providers of a block that are done stay done.
+// D17: in a block, providers that are done stay done.
 func TestBlockOfBash(t *testing.T) {
 	r := testkit.Must(restored(t, map[string]string{"pipeline.yaml": "x", "events.jsonl": ofBash(0, "session_start", "0/0", `{"mode":"pipeline"}`) +
 		ofBash(0, "node_start", "2/0", `{"kind":"parallel"}`) + ofBash(0, "parallel_provider_start", "2/0/p", "{}") + ofBash(0, "parallel_provider_start", "2/0/q", "{}") +
@@ -178,7 +178,7 @@ func TestPlace(t *testing.T) {
 			if st.At != tt.want || st.Nodes[st.At].Loop.Completed != max(0, p.Iteration-1) {
 				t.Errorf("%+v", st)
 			}
-			st.Epoch = 1 // of a kernel
+			st.Epoch = 1 // as after the start of a kernel
 			if cmds := schedule.Decide(twoStages, st); len(cmds) == 0 {
 				t.Error("nothing would be done")
 			}
@@ -221,7 +221,7 @@ func TestPlaceCountsNestedRunsOn(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := testkit.Must(recovery.Read(session(t, tt.files)))
 			st := testkit.Must(f.Place(recovery.Params{Plan: p, RunID: "PL-1"}, state.State{}, recovery.Point{Node: "a"}, time.Now()))
-			st.Epoch = 1 // of a kernel
+			st.Epoch = 1 // as after the start of a kernel
 			due := schedule.Decide(p, st)
 			if len(due) != 1 || due[0].Event == nil || due[0].Event.Type != event.NodeRunStart {
 				t.Fatalf("due %+v", due)

@@ -35,7 +35,7 @@ func (r restorer) build(o *summary) (state.State, error) {
 		Position:  state.Position{Nodes: map[string]state.Node{}},
 		RunCounts: state.RunCounts{Run: o.run, Runs: o.runs},
 	}
-	if d := &r.Document; d.Runs > 1 && cmp.Or(d.RunID, runID) == runID { // the beginning may be lost
+	if d := &r.Document; d.Runs > 1 && cmp.Or(d.RunID, runID) == runID { // session_start may be lost
 		st.Run, st.Runs = max(st.Run, 1), max(st.Runs, d.Runs)
 	}
 	r.countNested(&st)
@@ -159,8 +159,8 @@ func (r restorer) node(n *plan.Node, w *work, run int) (state.Node, error) {
 	return ns, err
 }
 
-// newLoop returns the loop of a stage. The strategy is asked (again) about a complete iteration, unless a later one had
-// begun: then the strategy had decided to continue.
+// newLoop returns the loop of a stage. The strategy is asked (again) about a complete iteration, unless a later
+// iteration had begun: then the strategy had decided to continue.
 func newLoop(w *work, t plan.Termination) state.Loop {
 	l := readyAfter(w.completed, t)
 	if w.done {
@@ -181,8 +181,8 @@ func newLoop(w *work, t plan.Termination) state.Loop {
 	return l
 }
 
-// readyAfter returns a loop that waits for the next iteration. Under check_before the strategy must be asked before the
-// first one.
+// readyAfter returns a loop that waits for the next iteration. With check_before, the strategy must be asked before the
+// first iteration.
 func readyAfter(completed int, t plan.Termination) state.Loop {
 	l := state.Loop{Progress: state.Progress{Phase: state.PhaseReady, Iteration: completed, Completed: completed}}
 	if completed == 0 && t.CheckBefore() {
@@ -223,7 +223,7 @@ func (r restorer) branches(n *plan.Node, w *work, ns *state.Node) error {
 	return err
 }
 
-// branch returns the state of one provider of a block; done reports that the block is complete.
+// branch returns the state of one provider of a block; done says whether the block is complete.
 func (r restorer) branch(n *plan.Node, id string, p *branch, done bool, ns state.Node) (state.Branch, error) {
 	s := state.Branch{Status: state.NodeRunning, StartedAt: p.started, Stage: min(p.stage, len(n.Stages)-1)}
 	done = done || p.done
@@ -257,8 +257,8 @@ func (r restorer) branch(n *plan.Node, id string, p *branch, done bool, ns state
 	return s, nil
 }
 
-// endedBy returns max_iterations if the provider's state.json says that its stage ended for this reason, "" otherwise.
-// Later no other reason makes a difference.
+// endedBy returns max_iterations if the provider's state.json says that the stage ended for this reason, "" otherwise.
+// No other reason makes a difference later.
 func (r restorer) endedBy(at event.Location, stage string) string {
 	for _, s := range r.providerView(at).Stages {
 		if s.Name == stage && s.Reason == "max_iterations" {
@@ -282,7 +282,7 @@ func (r restorer) providerView(at event.Location) statefile.Provider {
 	return v
 }
 
-// refs fills in the files of the last completed iteration that still exist.
+// refs fills in the result, the stop hint and the output of the last completed iteration, as far as the files exist.
 func (r restorer) refs(at event.Location, l *state.Loop, output **event.Ref) error {
 	if l.Completed == 0 {
 		return nil

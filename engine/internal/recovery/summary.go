@@ -12,7 +12,7 @@ import (
 
 // summary sums up events of either engine by their common keys (REQUIREMENTS U048).
 type summary struct {
-	runID          string // "" where the events have none
+	runID          string // "" if the events have no run id
 	mode, pipeline string
 	started        time.Time // start of the session, or of work after its end
 	run, runs      int       // of the whole pipeline, where it runs several times
@@ -114,8 +114,8 @@ func (o *summary) apply(e event.Event) {
 // maxIteration is the largest accepted iteration.
 const maxIteration = 1 << 30
 
-// again starts a new summary where work follows the end: the Bash engine runs a finished session again in the same
-// journal, without a session_start.
+// again starts a new summary if work follows the end of the session: the Bash engine runs a finished session again in
+// the same journal, without a session_start.
 func (o *summary) again(e event.Event) {
 	if o.complete && (e.Type == event.NodeStart || e.Type == event.IterationStart) {
 		*o = summary{mode: o.mode, pipeline: o.pipeline, started: e.Time, last: e.Time, nodes: map[string]*work{}}
@@ -132,8 +132,8 @@ func (o *summary) inRun(run int) {
 	}
 }
 
-// runNumber returns the run of the whole pipeline that an event belongs to, as far as it says so. Inside a nested
-// pipeline a key counts the nested runs.
+// runNumber returns the run of the whole pipeline that an event belongs to, 0 if the event does not say it. Inside a
+// nested pipeline a key counts the nested runs.
 func runNumber(e event.Event) int {
 	_, at, _, ok := e.Key.Parse()
 	if !ok || strings.Contains(at.Outer(), ".") {
@@ -142,7 +142,7 @@ func runNumber(e event.Event) int {
 	return max(e.Cursor.Run, at.Run)
 }
 
-// node returns the work at the event's node; a later visit starts a new one.
+// node returns the work at the event's node. A later visit replaces the work of the visit before it.
 func (o *summary) node(e event.Event) *work {
 	visit := max(e.Cursor.Visit, 1)
 	w := o.nodes[e.Cursor.NodePath]
@@ -157,7 +157,7 @@ func (w *work) apply(e event.Event, f facts) {
 	i := e.Cursor.Iteration
 	switch e.Type {
 	case event.NodeStart:
-		if w.done { // a second visit: the event of a node's start has no visit, and the Bash engine has only one
+		if w.done { // a second visit: this event has no visit number, and the Bash engine makes only one visit
 			visit := w.visit
 			if e.RunID != "" {
 				visit++
@@ -209,7 +209,7 @@ func (w *work) provider(e event.Event, f facts) {
 	case event.ParallelProviderFailed:
 		b.failed = failed(f, 0)
 	case event.Error:
-		if e.RunID == "" || e.Key == "" { // this engine may repeat the attempt
+		if e.RunID == "" || e.Key == "" { // else this engine may repeat the attempt
 			b.failed = failed(f, e.Cursor.Iteration)
 		}
 	default:

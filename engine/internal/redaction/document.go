@@ -7,13 +7,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Failure returns the failure without secrets, as its event would have it.
+// Failure returns the failure without secrets, as the event error would contain it.
 func Failure(r *redact.Redactor, d event.FailureData) event.FailureData {
 	e := Event(r, event.New(event.Error, nil, "", d))
 	if clean, err := event.Decode[event.FailureData](e); err == nil {
 		return clean
 	}
-	return event.FailureData{Code: d.Code, ErrorType: d.ErrorType, Message: redact.Mark} // never: it is the event of a failure
+	return event.FailureData{Code: d.Code, ErrorType: d.ErrorType, Message: redact.Mark} // unreachable: the event is that of a failure
 }
 
 // Result returns an agent's result document without secrets. Its artifact is redacted as an agent's text
@@ -36,7 +36,7 @@ func Result(r *redact.Redactor, doc []byte) []byte {
 	})
 }
 
-// steering are the members of a result that decide about the next step.
+// steering are the members of a result that the engine itself reads to continue the run.
 var steering = map[string]bool{"decision": true, "outcome": true, "steps": true, "next": true, "usage": true}
 
 // Context returns the data of an agent's context.json without secrets. Paths, ids, limits and commands stay: the agent

@@ -27,8 +27,8 @@ var fixed = map[string]bool{
 	"plugin": true, "read": true, "write": true, "network": true, "asked": true, "asked_network": true, "entry": true, "due": true,
 }
 
-// agentMembers are redacted as texts for an agent, see [redact.Redactor.ForAgent]: messages of users to agents, and
-// states, which their writer reads back.
+// agentMembers are the members to redact as texts for an agent, see [redact.Redactor.ForAgent]: messages of users to
+// agents, and states, which their writers read again.
 var agentMembers = map[event.Type]string{
 	event.Decision: "state", event.SessionImported: "state",
 	event.SessionResumed: "context", event.Control: "text", event.QuestionAnswered: "text",

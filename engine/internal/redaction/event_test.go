@@ -37,8 +37,8 @@ func marshalled(v any) json.RawMessage {
 	return b
 }
 
-// typical has data of each type of event as real sessions have it. A value of several words is a text; a value of one
-// word is a keyword of the engine, an id, a path or a digest.
+// typical returns realistic data for each type of event. A value of several words is a text; a value of one word is a
+// keyword of the engine, an id, a path or a digest.
 func typical() map[event.Type][]any {
 	usage := &event.Usage{InputTokens: ptr(int64(1200)), OutputTokens: ptr(int64(300)), CacheReadTokens: ptr(int64(9)), CostUSD: ptr(0.25)}
 	fail := &event.FailureData{
@@ -172,7 +172,7 @@ func TestNothingButSecretsChanges(t *testing.T) {
 
 // U180, D8: a secret is removed from every text; a keyword that steers the run stays, even if it equals a password.
 func TestTextsAndWords(t *testing.T) {
-	free := []string{"agent_version", "content", "path", "risk"} // of agents, one word or several
+	free := []string{"agent_version", "content", "path", "risk"} // texts of agents, which may have only one word
 	each(func(e event.Event) {
 		for _, leaf := range leaves(t, e.Data) {
 			if strings.Contains(leaf.text, " ") && leaf.name() != "resume_command" {

@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Bounds of a scan for secrets.
+// These constants bound a scan for secrets.
 const (
 	maxScannedSize = 1 << 20 // bytes of one file, from its beginning
 	maxFinds       = 100     // secrets in all files
@@ -36,8 +36,8 @@ func (f *SecretDedup) isNew(d event.SecretFoundData) bool {
 	return !known
 }
 
-// ScanFiles returns the new secrets in files of the project. It changes no file. more reports that there are others,
-// which are not returned.
+// ScanFiles returns the new secrets in files of the project. It changes no file. more reports whether there are
+// further new secrets, which are not returned.
 func (f *SecretDedup) ScanFiles(p *store.Project, r *redact.Redactor, names []string) (found []event.SecretFoundData, more bool) {
 	agent := r.ForAgent()
 	for _, name := range names {

@@ -50,7 +50,7 @@ func onlyKeys(keys ...string) schema {
 
 func not(s schema) schema { return schema{"not": s} }
 
-// anyOf and allOf skip nil schemas; they return nil for none.
+// anyOf and allOf skip nil schemas; they return nil if no schema is left.
 func anyOf(all ...schema) schema { return combine("anyOf", all) }
 func allOf(all ...schema) schema { return combine("allOf", all) }
 
@@ -71,7 +71,7 @@ func combine(keyword string, schemas []schema) schema {
 	}
 }
 
-// runsMatch matches the maps whose key runs is absent or has the value.
+// runsMatch matches the maps whose key runs is absent or has a value that v describes.
 func runsMatch(v dialect.Value) schema {
 	return schema{"properties": schema{"runs": valueSchema(v, position{})}}
 }
@@ -133,7 +133,7 @@ func runsRules() []schema {
 	}
 }
 
-// readCondition returns the schema of the maps in which a key is read; nil for all. In other maps any value is allowed.
+// readCondition returns the schema of the maps in which a key is read, nil for all maps. Other maps allow any value.
 func readCondition(m *dialect.Object, key string) schema {
 	withoutTermination := not(anyOf(memberIsObject("termination"), memberIsObject("runs")))
 	switch {

@@ -10,7 +10,7 @@ import (
 // schema is a JSON Schema, or a part of one.
 type schema map[string]any
 
-// position is the position of a value: notNull forbids null there, nonEmpty an empty text.
+// position is the position of a value: notNull forbids null, nonEmpty forbids an empty text.
 type position struct{ notNull, nonEmpty bool }
 
 // types returns the types of a value at the position.

@@ -17,7 +17,7 @@ type Claims struct {
 	// Next is the agent's proposal for the next node. It steers nothing.
 	Next    string `json:"next,omitempty"`
 	Message string `json:"message,omitempty"` // the reason, for users
-	// Feedback is for the next node that the outcome leads to. A list is read as lines.
+	// Feedback is for the node that the outcome leads to. A list is read as lines.
 	Feedback string `json:"feedback,omitempty"`
 	// Artifact is the node's artifact as the agent wrote it, nil for none.
 	Artifact json.RawMessage `json:"artifact,omitempty"`
@@ -52,7 +52,7 @@ var Outcomes = []plan.Outcome{
 	plan.OutcomeSuccess, plan.OutcomeFail, plan.OutcomeReject, plan.OutcomeRetry, plan.OutcomeError, plan.OutcomeEscalate, plan.OutcomeSkip,
 }
 
-// Claimed returns the outcome that the agent claims, ask being its explicit request: success if it claims none. A
+// Claimed returns the outcome that the agent claims, success if it claims none. ask is the agent's explicit request. A
 // request for the user is an escalation.
 func (c Claims) Claimed(ask string) plan.Outcome {
 	switch {

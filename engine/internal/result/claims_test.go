@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// DIALECT B2: the optional members of result.json, for nodes with a contract; elsewhere they are ignored.
+// DIALECT B2: the optional members of result.json are read for nodes with a contract and ignored for other nodes.
 func TestClaims(t *testing.T) {
 	const head, tail = `{"summary":"s",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":""}`, "}\n"
 	for _, tt := range []struct{ name, wrote, want string }{

@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// object is a JSON object. Its members are read one by one, so that a member of another type does not spoil the others.
+// object is a JSON object. Its members are read one by one, so that a member of a wrong type does not affect others.
 type object map[string]json.RawMessage
 
 func parse(data []byte, name string) (object, error) {
@@ -36,7 +36,7 @@ func invalid(format string, args ...any) error {
 		WithHint("docs/run-files.md shows the form of result.json; the agent's file was left as it is")
 }
 
-// member returns a member. For null, a missing member and one of another type it returns the zero value and false.
+// member returns a member as a T. For null, a missing member or another type it returns the zero value and false.
 func member[T any](m object, key string) (v T, ok bool) {
 	if raw, found := m[key]; !found || string(raw) == "null" || json.Unmarshal(raw, &v) != nil {
 		var zero T
@@ -70,13 +70,13 @@ func strs(m object, key string) []string {
 
 func rendered(v any) json.RawMessage {
 	b, err := json.Marshal(v)
-	if err != nil { // v came out of json.Unmarshal
+	if err != nil { // v is decoded JSON or a Result, which always encodes
 		panic(fmt.Sprintf("render %v: %v", v, err))
 	}
 	return b
 }
 
-// The longest claims, in bytes, and the longest lists of them.
+// These constants bound texts of claims, in bytes, and the length of their lists.
 const (
 	maxText  = 64 << 10 // message, feedback
 	maxWord  = 256      // words, ids, one question
@@ -100,5 +100,5 @@ func shortList(m object, key string) []string {
 	return list
 }
 
-// MaxBytes bounds the files that are read; an agent's result is a few kilobytes.
+// MaxBytes bounds a result or status file, in bytes; a typical result has a few kilobytes.
 const MaxBytes = 10 << 20

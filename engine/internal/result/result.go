@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Result is the normal form of result.json, keys in the file's order.
+// Result is the normal form of result.json. The fields have the order of the keys in the file.
 type Result struct {
 	Summary   string    `json:"summary"`
 	Work      Work      `json:"work"`
@@ -48,7 +48,7 @@ type Reading struct {
 }
 
 // Normalize returns the reading of an iteration, from resultJSON or, without it, from statusJSON. A nil slice is a file
-// that does not exist. [Claims] are read only for a node with a contract; elsewhere they mean nothing. The errors are
+// that does not exist. [Claims] are read only if the node has a contract; else they are ignored. The errors are
 // result_missing and result_invalid failures.
 func Normalize(resultJSON, statusJSON []byte, contract bool) (Reading, error) {
 	switch {
@@ -74,7 +74,7 @@ func Normalize(resultJSON, statusJSON []byte, contract bool) (Reading, error) {
 	}
 }
 
-// FilesTouched returns the files that a result or status file names, none if it cannot be read.
+// FilesTouched returns the files that a result or status file names, none if the file cannot be read.
 func FilesTouched(data []byte) []string {
 	m, err := parse(data, "result.json")
 	if err != nil {
@@ -117,8 +117,8 @@ func fromResult(m object, contract bool) (Reading, error) {
 	return read(r, ask(m), plateau), nil
 }
 
-// fromStatus converts the older form: the decision becomes the agent's request, the reason or the
-// first error its notes. The file itself is kept beside the result.
+// fromStatus converts the older form: the decision becomes the agent's request, and the reason or the first error
+// becomes the notes of the signals. The file itself stays unchanged.
 func fromStatus(m object) Reading {
 	errs := strs(m, "errors")
 	r := Result{
@@ -159,7 +159,7 @@ func work(m object) Work {
 	return Work{ItemsCompleted: strs(w, "items_completed"), FilesTouched: strs(w, "files_touched")}
 }
 
-// JSON returns the normal form as the file has it: one compact line.
+// JSON returns the normal form as the content of a file: one compact line.
 func (r Result) JSON() []byte {
 	return append(rendered(r), '\n')
 }

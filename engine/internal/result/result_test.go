@@ -96,7 +96,7 @@ func bytesOrNil(s string) []byte {
 	return []byte(s)
 }
 
-// Every file of an agent is normalized or a typed error, and the normal form is a fixed point.
+// Every file of an agent is normalized or causes a typed error. The normal form stays the same when normalized again.
 func FuzzNormalize(f *testing.F) {
 	f.Add([]byte(`{"summary":"s","work":{"items_completed":[1,null]}}`))
 	f.Add([]byte(`{"summary":"s","decision":"stop","artifacts":{"paths":[{}]}}`))

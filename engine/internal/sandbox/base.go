@@ -4,12 +4,12 @@ package sandbox
 type Place struct {
 	// Purpose says what the paths are for.
 	Purpose string
-	// Paths are absolute; missing ones are left out.
+	// Paths are absolute; missing paths are left out.
 	Paths []string
 }
 
-// Base lists the files that every sandbox may read and execute, besides those of its own [sandboxpolicy.Policy]. There is
-// no secret in it: not /etc/shadow, no private keys, no settings that hold tokens.
+// Base lists the files that every sandbox may read and execute, besides the files of its own [sandboxpolicy.Policy].
+// Base contains no secret: not /etc/shadow, no private keys, no settings that hold tokens.
 var Base = []Place{
 	{"programs and libraries", []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/run/current-system",
@@ -42,9 +42,9 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/d
 // homeFiles are readable below the home directory under [sandboxpolicy.Workspace].
 var homeFiles = []string{".gitconfig", ".config/git"}
 
-// Variables that describe the sandbox to a process in it.
+// These environment variables describe the sandbox to a process in it.
 const (
-	// ModeVariable holds the sandbox's [sandboxpolicy.Mode]. An agent's own sandbox cannot run inside this one.
+	// ModeVariable holds the sandbox's [sandboxpolicy.Mode]. An agent's own sandbox cannot run inside this sandbox.
 	ModeVariable = "AGENT_PIPELINES_SANDBOX"
 	tempVariable = "TMPDIR"
 )

@@ -90,8 +90,8 @@ func (s *Sandbox) wrapBwrap(b sandboxpolicy.Policy, g grants, c *sandboxpolicy.C
 	return nil
 }
 
-// namespaces returns bubblewrap's arguments for namespaces and capabilities. Root needs no user namespace, and inside
-// one it could not work in other users' directories.
+// namespaces returns bubblewrap's arguments for namespaces and capabilities. Root gets no user namespace, because there
+// root could not work in other users' directories.
 func namespaces(b sandboxpolicy.Policy) []string {
 	args := []string{
 		"--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL",
@@ -99,7 +99,7 @@ func namespaces(b sandboxpolicy.Policy) []string {
 	if os.Geteuid() != 0 {
 		args = append(args, "--unshare-user")
 	} else {
-		for _, name := range append([]string{"CAP_SETPCAP"}, keptNames...) { // CAP_SETPCAP drops the others for good
+		for _, name := range append([]string{"CAP_SETPCAP"}, keptNames...) { // CAP_SETPCAP is needed to drop all others for good
 			args = append(args, "--cap-add", name)
 		}
 	}
@@ -126,7 +126,7 @@ func mounts(b sandboxpolicy.Policy, g grants) []string {
 	for _, p := range g.write {
 		at[p] = []string{"--bind", p, p}
 	}
-	// Root could write below /proc/sys, which is the whole system's.
+	// Otherwise root could write below /proc/sys, where settings apply to the whole system.
 	args := []string{"--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"}
 	for _, p := range slices.Sorted(maps.Keys(at)) {
 		args = append(args, at[p]...)

@@ -18,8 +18,8 @@ func environment(b sandboxpolicy.Policy, p sandboxpolicy.Program) []string {
 	return append(env, ModeVariable+"="+string(b.Mode), tempVariable+"="+p.Temp)
 }
 
-// withoutLoader removes the variables by which the system's loader could load libraries of an agent into a process
-// that is not confined yet: LD_LIBRARY_PATH with an empty entry names the project. The program gets them back.
+// withoutLoader removes the variables by which the system's loader could load libraries of an agent into a process that
+// is not confined yet. An empty entry in LD_LIBRARY_PATH names the project. The confined program gets the variables.
 func withoutLoader(env []string) (rest, loader []string) {
 	for _, entry := range env {
 		if strings.HasPrefix(entry, "LD_") || strings.HasPrefix(entry, "GLIBC_TUNABLES=") {
@@ -31,7 +31,7 @@ func withoutLoader(env []string) (rest, loader []string) {
 	return rest, loader
 }
 
-// existing returns the paths that exist, and the real path of each where it differs.
+// existing returns the paths that exist and their real paths, sorted, each once.
 func existing(paths ...string) []string {
 	var found []string
 	for _, p := range paths {

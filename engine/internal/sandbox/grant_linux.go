@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// grants are the paths that a policy and its program may read or write: sorted, and none below another of its list.
+// grants are the paths to read and to write. Each list is sorted and has no path below another path of the list.
 type grants struct{ read, write []string }
 
 func grant(b sandboxpolicy.Policy, p sandboxpolicy.Program) grants {
@@ -39,8 +39,8 @@ func grant(b sandboxpolicy.Policy, p sandboxpolicy.Program) grants {
 	return g
 }
 
-// script returns the files that a script needs: those in its directory, and the interpreter that its first
-// line names with the files of its installation.
+// script returns the files that a script needs: the files in its directory, the interpreter that its first line names,
+// and the files of the interpreter's installation.
 func script(p sandboxpolicy.Program) []string {
 	wanted := []string{filepath.Dir(p.Path)}
 	if resolved, err := filepath.EvalSymlinks(p.Path); err == nil {
@@ -114,7 +114,7 @@ func lookup(env []string, name string) (value string) {
 // ownFiles is the directory of a process's own descriptors.
 const ownFiles = "/proc/self/fd/"
 
-// pass hands a file to the process and returns its name there.
+// pass hands a file to the process and returns the file's name in that process.
 func pass(c *sandboxpolicy.Command, f *os.File) string {
 	c.Files = append(c.Files, f)
 	return fmt.Sprint(ownFiles, len(c.Files)+2)

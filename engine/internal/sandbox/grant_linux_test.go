@@ -109,7 +109,7 @@ func TestInterpreter(t *testing.T) {
 	testkit.Equal(t, "", interpreter(filepath.Join(root, "missing"), bin))
 }
 
-// Nothing in the table is a secret or leads to one.
+// No path of Base is a secret, contains a secret or is inside one.
 func TestBaseHasNoSecret(t *testing.T) {
 	for _, place := range Base {
 		for _, p := range place.Paths {
@@ -155,7 +155,7 @@ func TestLoaderVariablesReachTheProgramAlone(t *testing.T) {
 	}
 }
 
-// A symbolic link that replaced a granted path after it was resolved grants nothing.
+// A symbolic link that replaced a granted path after the path was resolved grants nothing.
 func TestALinkMadeSinceGrantsNothing(t *testing.T) {
 	root := tree(t)
 	granted := filepath.Join(root, "project/src")

@@ -13,7 +13,7 @@ import (
 )
 
 // This file calls Landlock directly, because go-landlock follows symbolic links in granted paths, and an agent may have
-// made the links. The rights are those of linux/landlock.h; each ABI added some.
+// made the links. The rights are those of linux/landlock.h; each ABI added rights.
 
 const (
 	fileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
@@ -67,7 +67,7 @@ func (o spec) restrict() error {
 	if o.Landlock >= 6 {
 		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
-	// The three words that ABI 6 knows: an older kernel takes a longer structure if the rest is zero.
+	// The size covers the three words that ABI 6 knows. An older kernel accepts it if the words unknown to it are zero.
 	set, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), 3*unsafe.Sizeof(uint64(0)), 0)
 	if errno != 0 {
 		return fmt.Errorf("landlock ABI %d: %w", o.Landlock, errno)
@@ -100,7 +100,7 @@ func allow(ruleset *os.File, path string, rights uint64) error {
 	}
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) {
-		return nil // removed or replaced since it was found: there is nothing to grant
+		return nil // the path was removed or replaced since it was found: there is nothing to grant
 	}
 	if err != nil {
 		return err

@@ -26,10 +26,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// limit is far more than anything here takes, so that only a hang reaches it.
+// limit is far longer than any operation of these tests takes, so that only a hang exceeds it.
 const limit = 20 * time.Second
 
-// modes are both modes, for their common properties.
+// modes are the two modes that confine a process, for tests of their common properties.
 var modes = []sandboxpolicy.Mode{sandboxpolicy.Workspace, sandboxpolicy.Strict}
 
 // A process that leaves its group and clears its environment survives without a sandbox, but not under strict.
@@ -66,15 +66,15 @@ func TestNothingIsLeftOfStrict(t *testing.T) {
 	})
 }
 
-// hostVariable makes the test program a host, see beHost; its value is the working directory. modeVariable is the
-// sandbox's mode.
+// hostVariable makes the test program a host, see beHost; its value is the working directory. modeVariable holds the
+// mode of the host's sandbox.
 const (
 	hostVariable = "LAUNCH_TEST_HOST"
 	modeVariable = "LAUNCH_TEST_MODE"
 )
 
-// beHost starts a plugin in a sandbox: it holds one lock, and leaves a process behind that holds another. Then beHost
-// waits to be killed.
+// beHost starts a plugin in a sandbox. The plugin holds one lock and starts a process that holds another lock. Then
+// beHost waits to be killed.
 func beHost(dir string) int {
 	spawner := process.NewSpawner()
 	l := launch.New(launch.Config{
@@ -105,7 +105,7 @@ func beHost(dir string) int {
 	return 1
 }
 
-// A killed host ends the plugin in each sandbox, and in a strict one also all processes that the plugin started.
+// A killed host ends the plugin in each sandbox, and in a strict sandbox also all processes that the plugin started.
 func TestKilledHostLeavesNoBox(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
 		for _, mode := range modes {
@@ -179,7 +179,7 @@ func TestLimits(t *testing.T) {
 				if o.Processes != box.Processes || o.Memory != 512<<20 || o.CPUSeconds != 1 {
 					t.Errorf("obtained %+v", o)
 				}
-				// Other processes of an ordinary user come and go meanwhile.
+				// The number is not exact, because other processes of an ordinary user start and end meanwhile.
 				if n, err := strconv.Atoi(mustAsk(t, i, "fork 400")); box.Processes > 0 && (err != nil || n < 20 || n > 200) {
 					t.Errorf("%d children ran at the same time (%v), want not many more than 100 less the plugin's own threads", n, err)
 				}

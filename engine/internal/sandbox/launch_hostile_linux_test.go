@@ -30,14 +30,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// hostileVariable names the plugin of testdata/hostile to the tests that run again as an ordinary user.
+// hostileVariable holds the path of the hostile plugin for the tests that run again as an ordinary user.
 const hostileVariable = "LAUNCH_TEST_HOSTILE"
 
-// otherUser is an ordinary user: neither the tests' nor root.
+// otherUser is the id of an ordinary user, which is neither root nor the user of the tests.
 const otherUser = 65534
 
-// asUsers runs the test as the current user and, if that is root, again as an ordinary user. The restrictions of the
-// two differ.
+// asUsers runs the test as the current user and, if that is root, again as an ordinary user, because the restrictions
+// of these users differ.
 func asUsers(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -177,7 +177,7 @@ func mustAsk(t *testing.T, i *launch.Instance, prompt string) string {
 	return out
 }
 
-// quiet is an exchange without a listener.
+// quiet is an exchange that discards all reports and allows every call.
 type quiet struct{}
 
 func (quiet) Output(sdk.OutputChunk)       {}
@@ -191,8 +191,8 @@ func (quiet) Call(context.Context, sdk.ToolCall) (sdk.Verdict, error) {
 }
 func (quiet) Checkpoint(context.Context, sdk.Checkpoint) error { return nil }
 
-// targets are the probes' targets, see testdata/hostile. Their paths are open to all users, so that nothing but the
-// sandbox blocks them.
+// targets are the probes' targets, see testdata/hostile. The plugin's user may access all of them, so that only the
+// sandbox blocks a probe.
 type targets struct {
 	Workspace, Readable, Outside, HomeFile string
 	HostPID                                int
@@ -223,7 +223,7 @@ func newTargets(t *testing.T) targets {
 	if os.Getuid() == 0 { // root works in other users' directories
 		testkit.OK(t, os.Chown(tg.Workspace, 12345, 12345))
 	}
-	// Other processes of the user may trace this one even under Yama, so that only the sandbox prevents it.
+	// Other processes of the user may trace this process even under Yama, so that only the sandbox prevents a trace.
 	_ = unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0)
 	tg.TCP = listen(t, "tcp", "127.0.0.1:0")
 	tg.TCP6 = listen(t, "tcp6", "[::1]:0")
@@ -295,8 +295,8 @@ func probe(t *testing.T, i *launch.Instance, tg targets) map[string]string {
 	return done
 }
 
-// judge compares the results of the probes with the expected ones: probes with one of the prefixes succeed, all others
-// fail.
+// judge compares the results of the probes with the expected results: probes with one of the prefixes succeed, all
+// others fail.
 func judge(t *testing.T, done map[string]string, may ...string) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(done)) {

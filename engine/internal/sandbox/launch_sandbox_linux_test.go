@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// Without a sandbox the same probes succeed, so that their failures in the next test come from the sandbox.
+// Without a sandbox the probes succeed, so that their failures in TestHostilePluginInBox come from the sandbox.
 func TestHostilePluginWithoutBox(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
 		tg := newTargets(t)

@@ -46,7 +46,7 @@ func dropCapabilities() error {
 	return nil
 }
 
-// limit sets the limits, which hold for everything that the process starts as well.
+// limit sets the resource limits of the process. Its children inherit them.
 func (o spec) limit() error {
 	// At the end of its processor time a process gets a signal, and is killed a second later.
 	for _, l := range []struct {
@@ -70,7 +70,7 @@ func (o spec) limit() error {
 	return nil
 }
 
-// lower sets a limit unless a lower one holds already.
+// lower sets a limit unless a lower limit is already set.
 func lower(resource int, to unix.Rlimit) error {
 	var have unix.Rlimit
 	if err := unix.Prlimit(0, resource, nil, &have); err != nil {

@@ -20,8 +20,8 @@ const (
 	busyPause = 20 * time.Millisecond
 )
 
-// Main restricts the calling process as its first argument specifies, and then replaces it by the program with
-// the remaining arguments. If that is impossible, it writes the reason to stderr and returns the exit code;
+// Main restricts the calling process as args[0] specifies, and then replaces it by the program with the remaining
+// arguments. It returns 0 after a probe; if it fails, it writes the reason to stderr and returns the exit code. Then
 // the caller must exit. Main must be the first call of a program.
 func Main(args []string) int {
 	// The restrictions apply to this thread only. It is the only thread that remains when the process executes the
@@ -65,7 +65,7 @@ func (o spec) confine() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
-	// The signal of the parent's death was set for the first thread of the process, which need not be this one.
+	// The signal of the parent's death was set for the first thread of the process, which need not be this thread.
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0); err != nil {
 		return fmt.Errorf("set the signal of the parent's death: %w", err)
 	}

@@ -23,7 +23,7 @@ var systemDirs = []string{"/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/b
 type Sandbox struct {
 	helper     []string
 	systemDirs []string
-	abi        func() int // of this kernel's Landlock
+	abi        func() int // returns the Landlock ABI of this kernel
 
 	mu     sync.Mutex
 	proven map[proof]sandboxpolicy.Capabilities
@@ -36,8 +36,8 @@ type proof struct {
 	best    bool
 }
 
-// New makes a Sandbox. helper is a command line, usually this program and [Verb], that passes further arguments to
-// [Main]. Without it nothing can be confined.
+// New returns a Sandbox. helper is a command line, usually this program and [Verb], that passes further arguments to
+// [Main]. Without a helper nothing can be confined.
 func New(helper []string) *Sandbox {
 	return &Sandbox{helper: helper, systemDirs: systemDirs, abi: landlockABI, proven: map[proof]sandboxpolicy.Capabilities{}}
 }

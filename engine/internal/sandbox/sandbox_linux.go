@@ -25,8 +25,8 @@ const probeTime = 10 * time.Second
 const leastABI = 6
 
 // Check reports the restrictions of a process in the sandbox. An unavailable sandbox is a failure of kind
-// sandbox_unavailable, except with [sandboxpolicy.Policy.BestEffort]. The first check of a kind of policy starts a
-// process in such a sandbox; only success is kept.
+// sandbox_unavailable, except with [sandboxpolicy.Policy.BestEffort]. The first check of a mode with a network starts a
+// process in such a sandbox. Only a success is remembered.
 func (s *Sandbox) Check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpolicy.Capabilities, error) {
 	if len(s.helper) == 0 {
 		return sandboxpolicy.Unavailable{}.Check(ctx, b)
@@ -73,7 +73,7 @@ func (s *Sandbox) prove(ctx context.Context, p proof) (sandboxpolicy.Capabilitie
 	if err := probe(ctx, b, c); err != nil {
 		return sandboxpolicy.Capabilities{}, err
 	}
-	o.Missing = slices.Clip(o.Missing) // each answer may add to it
+	o.Missing = slices.Clip(o.Missing) // callers may append to it
 	s.proven[p] = o
 	return o, nil
 }
@@ -127,7 +127,7 @@ func landlockLacks(abi int) []string {
 	return nil
 }
 
-// probe runs the command to its end.
+// probe runs the command of a probe and checks its output.
 func probe(ctx context.Context, b sandboxpolicy.Policy, c *sandboxpolicy.Command) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -151,8 +151,8 @@ func probe(ctx context.Context, b sandboxpolicy.Policy, c *sandboxpolicy.Command
 }
 
 // Wrap checks the policy and returns the command that confines the program. If no restriction is available, which only
-// [sandboxpolicy.Policy.BestEffort] allows, the program is not confined. After the start the caller calls Started of
-// the command.
+// [sandboxpolicy.Policy.BestEffort] allows, the program is not confined. After the start the caller must call Started
+// of the command.
 func (s *Sandbox) Wrap(ctx context.Context, b sandboxpolicy.Policy, p sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
 	got, err := s.Check(ctx, b)
 	if err != nil {
@@ -204,8 +204,8 @@ func seconds(d time.Duration) int64 {
 	return int64((d + time.Second - 1) / time.Second)
 }
 
-// ordinary reports whether this process has no privilege over the whole system: an ordinary user, or the
-// root of a user namespace. The kernel exempts others from RLIMIT_NPROC.
+// ordinary reports whether this process has no privilege over the whole system: its user is an ordinary user, or the
+// root of a user namespace. The kernel exempts other processes from RLIMIT_NPROC.
 func ordinary() bool {
 	if syscall.Geteuid() != 0 {
 		return true

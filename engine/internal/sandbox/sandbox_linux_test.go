@@ -19,7 +19,7 @@ import (
 
 var helper = []string{"/proc/self/exe", Verb}
 
-// A restriction that a system lacks is refused with the reason and the remedy, or reported if the best is enough.
+// Check refuses a restriction that the system lacks, with a reason and a remedy. A best-effort policy only lists it.
 func TestCheck(t *testing.T) {
 	old := func(abi int) func(*Sandbox) { return func(s *Sandbox) { s.abi = func() int { return abi } } }
 	dir := t.TempDir()
@@ -93,7 +93,7 @@ func strictABI() int {
 	return 0
 }
 
-// A kind of policy is proven once.
+// A mode with a network is proven only once.
 func TestCheckKeepsWhatItFound(t *testing.T) {
 	s := New(helper)
 	testkit.Must(s.Check(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}))
@@ -106,7 +106,7 @@ func TestCheckKeepsWhatItFound(t *testing.T) {
 	}
 }
 
-// An ended context refuses a program, also where the best is enough.
+// Wrap fails if the context has ended, also for a best-effort policy.
 func TestWrapCanBeCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -4,7 +4,7 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-// auditArch names this architecture's system calls to the kernel, foreignBit those of another ABI: it has none.
+// auditArch is the kernel's number of this architecture; foreignBit is 0, because there is no other ABI.
 const (
 	auditArch  = unix.AUDIT_ARCH_AARCH64
 	foreignBit = 0

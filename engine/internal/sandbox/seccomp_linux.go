@@ -20,11 +20,11 @@ var refused = []uint32{
 	unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
 }
 
-// absent are the system calls that fail as on a kernel without them, so that programs use older ones. The
-// filter cannot see the arguments of clone3 and the rings of io_uring.
+// absent are the system calls that fail as on a kernel without them, so that programs use older calls. The filter
+// cannot see the arguments of clone3 and the rings of io_uring.
 var absent = []uint32{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 
-// Offsets in struct seccomp_data. Both architectures put an argument's low half first.
+// These constants are offsets in struct seccomp_data. Both architectures store an argument's low half first.
 const (
 	numberAt = 0
 	archAt   = 4
@@ -59,7 +59,7 @@ func filter(n sandboxpolicy.Network) []bpf.Instruction {
 		p = append(p, when(nr, argument(0),
 			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.CLONE_NEWUSER, SkipFalse: 1}, refuseCall(unix.EPERM), allowCall)...)
 	}
-	// A terminal's input cannot be written, nor another process's limits.
+	// A process may neither write a terminal's input nor set another process's limits.
 	p = append(p, when(unix.SYS_IOCTL, append([]bpf.Instruction{argument(1)}, anyOf(refuseCall(unix.EPERM), allowCall, unix.TIOCSTI, unix.TIOCLINUX)...)...)...)
 	p = append(p, when(unix.SYS_PRLIMIT64, append([]bpf.Instruction{argument(0)}, anyOf(allowCall, refuseCall(unix.EPERM), 0)...)...)...)
 	return append(append(p, sockets(n)...), allowCall)
@@ -86,13 +86,13 @@ func sockets(n sandboxpolicy.Network) []bpf.Instruction {
 	return append(p, when(unix.SYS_CONNECT, refuseCall(unix.EPERM))...)
 }
 
-// when returns the instructions for one system call. The number is loaded before, and the instructions end in a
-// return.
+// when returns the instructions for one system call. The number of the call must be loaded before them, and do must end
+// in a return.
 func when(nr uint32, do ...bpf.Instruction) []bpf.Instruction {
 	return append([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpEqual, Val: nr, SkipFalse: uint8(len(do))}}, do...)
 }
 
-// anyOf returns instructions that compare the loaded value with a list.
+// anyOf returns instructions that execute then if the loaded value is one of values, and otherwise if not.
 func anyOf(then, otherwise bpf.Instruction, values ...uint32) []bpf.Instruction {
 	var p []bpf.Instruction
 	for _, v := range values {

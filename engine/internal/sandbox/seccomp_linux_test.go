@@ -41,7 +41,7 @@ var errKilled = errors.New("killed")
 func TestFilter(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		only sandboxpolicy.Network // "" for each
+		only sandboxpolicy.Network // "" for every network
 		arch uint32
 		nr   uint32
 		args []uint32

@@ -22,8 +22,8 @@ type spec struct {
 	Loader []string `json:"loader,omitempty"`
 	// Network decides which system calls the filter allows.
 	Network sandboxpolicy.Network `json:"network"`
-	// Landlock is the ABI whose rights are handled, 0 for no Landlock. With Files it also restricts files; without,
-	// only connections and signals.
+	// Landlock is the ABI whose rights are handled, 0 for no Landlock. With Files it also restricts files; without
+	// Files, only connections and signals.
 	Landlock int  `json:"landlock,omitempty"`
 	Files    bool `json:"files,omitempty"`
 	// Read, Write and Devices are the allowed paths.
@@ -32,18 +32,18 @@ type spec struct {
 	Devices []string `json:"devices,omitempty"`
 	// Seccomp installs the filter.
 	Seccomp bool `json:"seccomp,omitempty"`
-	// Processes is RLIMIT_NPROC, 0 for none; Added adds the user's tasks that run already.
+	// Processes is RLIMIT_NPROC, 0 for no limit; Added adds the number of the user's running tasks.
 	Processes int  `json:"processes,omitempty"`
 	Added     bool `json:"beside,omitempty"`
-	// Memory is RLIMIT_DATA in bytes, CPU is RLIMIT_CPU in seconds, 0 for none.
+	// Memory is RLIMIT_DATA in bytes, CPU is RLIMIT_CPU in seconds, 0 for no limit.
 	Memory int64 `json:"memory,omitempty"`
 	CPU    int64 `json:"cpu,omitempty"`
 }
 
-// maxABI is the newest Landlock whose rights are known here.
+// maxABI is the newest Landlock ABI whose rights are known here.
 const maxABI = 9
 
-// parseSpec reads a specification strictly: one that is not understood in full is refused.
+// parseSpec reads a specification strictly: it refuses unknown members and invalid values.
 func parseSpec(text string) (spec, error) {
 	var o spec
 	d := json.NewDecoder(strings.NewReader(text))
@@ -86,6 +86,6 @@ func (o spec) String() string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(o) // a struct of texts and numbers
+	_ = e.Encode(o) // a struct of texts and numbers always encodes
 	return strings.TrimSpace(b.String())
 }

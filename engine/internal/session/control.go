@@ -29,8 +29,8 @@ func (c *control) publish(st state.State) {
 }
 
 // start merges control events of this process, of the inbox and of resolution files into one channel. It calls onFenced
-// when another kernel has fenced the session: an attempt waiting for its agent writes nothing and would not notice. The
-// returned function stops the session's single watcher goroutine and waits for it.
+// when another kernel has fenced the session, because an attempt that waits for its agent writes nothing and would not
+// notice. The returned function stops the session's single watcher goroutine and waits for it.
 func (c *control) start(local <-chan event.Event, onFenced func(error)) (<-chan event.Event, func()) {
 	c.publish(c.session.state)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -98,8 +98,8 @@ func (c *control) watchInbox(forward func(event.Event) bool) (poll func()) {
 	}
 }
 
-// watchResolutions returns a function that polls the resolution files and forwards them. An invalid file is reported
-// once per content; the run keeps waiting.
+// watchResolutions returns a function that polls the resolution files and forwards their answers. An invalid file is
+// reported once per content; the run keeps waiting.
 func (c *control) watchResolutions(forward func(event.Event) bool) (poll func()) {
 	files := question.NewWatch(c.session.dir)
 	return func() {

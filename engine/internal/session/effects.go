@@ -38,7 +38,7 @@ func (f *effects) Attempt(ctx context.Context, w kernel.EffectRequest) event.Eve
 // Strategy implements kernel.Effects.
 func (f *effects) Strategy(ctx context.Context, w kernel.EffectRequest) event.Event {
 	ctx = f.withTrace(ctx, w)
-	f.runner.Restore(ctx, w.Record) // the strategy reads these files
+	f.runner.Restore(ctx, w.Record) // the strategy reads the restored files
 	if kind := w.Node.Termination.Type(); kind != plan.TypeFixed && kind != plan.TypeChecks {
 		f.awaitStateFile()
 	}

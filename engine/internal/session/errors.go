@@ -17,7 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Errors for errors.Is. The wrapping errors name the session and give a hint.
+// These errors are for errors.Is. The wrapping errors name the session and give a hint.
 var (
 	// ErrNothingToResume says that the session has no work to resume.
 	ErrNothingToResume = inspect.ErrNothingToResume

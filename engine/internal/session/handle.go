@@ -119,7 +119,7 @@ func (h *handle) close(err error) error {
 	return err
 }
 
-// processMarker identifies all processes of the session, by an environment variable.
+// processMarker returns the text that identifies all processes of the session, in an environment variable.
 func (h *handle) processMarker() string {
 	return h.engine.env.Project.Abs(store.RunsDir+"/"+h.name) + "/"
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// pollInbox returns the messages in the inbox. Unreadable ones are only logged.
+// pollInbox returns the messages in the inbox. A read error is only logged.
 func (h *handle) pollInbox() []inbox.Message {
 	messages, err := inbox.Poll(h.dir)
 	if err != nil {

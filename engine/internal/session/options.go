@@ -35,7 +35,7 @@ type ResumeOptions struct {
 	Force bool
 	// Wait works as in [source.RunOptions].
 	Wait bool
-	// Sandbox narrows the session's isolation until this resume ends; its paths are granted in addition.
+	// Sandbox narrows the session's isolation until the resumed run ends; its paths are granted in addition.
 	Sandbox *plan.Sandbox
 	// Notes works as in [source.RunOptions].
 	Notes []event.Event

@@ -20,8 +20,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// preflight validates every provider, strategy and hook action of the plan, once for each use, and the notify
-// settings. It runs before anything is written: a missing CLI or broken plugin costs no iteration.
+// preflight validates every provider, strategy and hook action of the plan, and the notify settings; equal uses by
+// stages are validated once. It runs before anything is written: a missing CLI or broken plugin costs no iteration.
 func (s *setup) preflight(ctx context.Context) error {
 	known, err := s.blockProviders(ctx)
 	if err != nil {
@@ -154,7 +154,7 @@ func (e *Supervisor) Preflight(ctx context.Context, o source.RunOptions) (*Prefl
 		return nil, err
 	}
 	s := newSetup(e, src.Session)
-	s.host, s.plan, s.configs = e.env.Host, src.Plan, src.Configs // the processes end with the engine
+	s.host, s.plan, s.configs = e.env.Host, src.Plan, src.Configs // the processes of these checks end with the engine
 	if err := s.preflight(ctx); err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (e *Supervisor) PreflightResume(ctx context.Context, o ResumeOptions) (*Pre
 	defer dir.Close()
 	s := newSession(e, o.Session)
 	s.dir, s.host, s.configs, s.sandbox = dir, e.env.Host, configs, o.Sandbox
-	p, _ := inspect.LoadPlan(dir) // reported where the plan is needed
+	p, _ := inspect.LoadPlan(dir) // an error is reported where the plan is needed
 	if s.replay, err = s.replayReadOnly(p); err != nil {
 		return nil, err
 	}
@@ -219,8 +219,8 @@ func hintNotifyKeys(err error) error {
 	return f.WithHint("use the action's own keys, or action, on and timeout")
 }
 
-// checkResumable returns why a session that has not ended cannot be resumed with these options. recovered is its
-// state if that was recovered.
+// checkResumable returns why a session that has not ended cannot be resumed with these options. recovered is the
+// recovered state, nil if the journal is complete.
 func (s *session) checkResumable(ctx context.Context, recovered *recoveredState, o ResumeOptions) error {
 	if err := checkResume(s.plan, s.state, o); err != nil {
 		return err
@@ -228,7 +228,7 @@ func (s *session) checkResumable(ctx context.Context, recovered *recoveredState,
 	if used := schedule.RunGuardrailFailure(s.plan, s.state); used != nil && !o.Force {
 		return timeUsedUpError(s.name, used)
 	}
-	if recovered == nil || recovered.src == nil { // a newly compiled plan becomes the session's
+	if recovered == nil || recovered.src == nil { // otherwise the plan was compiled again and is not in plan.json yet
 		if err := s.checkPlan(s.state.PlanSHA256); err != nil {
 			return err
 		}

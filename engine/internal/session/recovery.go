@@ -27,8 +27,8 @@ type recoveredState struct {
 	src *source.Source // the source of a plan that was compiled again; nil for the plan of plan.json
 }
 
-// recoverState loads the session's plan and state. The result is nil if the journal is complete. It writes
-// nothing. A doubtful state is refused with a hint to repair it.
+// recoverState loads the session's plan and state. The result is nil if the journal is complete. No file is written. A
+// doubtful state is refused with a hint to repair the session.
 func (s *session) recoverState(ctx context.Context) (*recoveredState, error) {
 	if s.replay.isComplete() {
 		if err := s.loadPlan(false); err != nil {
@@ -62,8 +62,8 @@ func (s *session) recoverState(ctx context.Context) (*recoveredState, error) {
 	return r, nil
 }
 
-// restoreState sets the plan and recovers the state from damaged files. The result is nil if there is no plan; another
-// error comes with the readable part of the files.
+// restoreState sets the plan and recovers the state from damaged files. Without a plan, the result is nil. With any
+// other error, the result holds the data that could be read.
 func (s *setup) restoreState(ctx context.Context, found *recovery.SessionFiles) (*recoveredState, recovery.Params, error) {
 	r := &recoveredState{}
 	base, err := s.recoveryParams(ctx, found, r)
@@ -77,7 +77,7 @@ func (s *setup) restoreState(ctx context.Context, found *recovery.SessionFiles) 
 	return r, base, err
 }
 
-// recoveryParams returns the plan for the recovery. A loop of the Bash engine has none; it is compiled now.
+// recoveryParams returns the inputs of the recovery. A loop of the Bash engine has no plan: its stage is compiled now.
 func (s *setup) recoveryParams(ctx context.Context, found *recovery.SessionFiles, r *recoveredState) (recovery.Params, error) {
 	b := recovery.Params{
 		RunID: newRunID(time.Now()), SchedulerVersion: progress.Version, SkipDelays: s.engine.env.Config.SkipDelays,
@@ -144,11 +144,11 @@ func (s *setup) logRecovery(r *recoveredState) {
 	s.log.Warn("session files are damaged; continuing from the last certain state", "reason", r.Reason, "lost", event.Truncate(strings.Join(r.Lost, "; "), event.MaxReason))
 }
 
-// encodeState encodes a state for a journal line. If it is too long, it keeps only the last five decisions of the
-// current node, and none of the others.
+// encodeState encodes a state for a journal line. A state that is too long keeps only the last five decisions of the
+// current node, and no decisions of other nodes.
 func encodeState(st state.State) (json.RawMessage, error) {
 	st = st.Clone()
-	st.Epoch = 0 // set by the kernel that begins
+	st.Epoch = 0 // the next kernel sets the epoch
 	text, err := json.Marshal(st)
 	if err != nil || len(text) <= maxImported {
 		return text, err

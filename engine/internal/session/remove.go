@@ -11,7 +11,7 @@ import (
 // session, and [store.ErrNoSession] if there is none. Processes left by a dead kernel are ended first, and external
 // resources of the session's strategies are released where possible.
 //
-// The project's list of completed loops keeps its entry, as a record of the past.
+// The project's list of completed loops keeps the entry of the session.
 func (e *Supervisor) RemoveSession(ctx context.Context, name string) error {
 	status, err := e.Status(name)
 	switch {
@@ -25,7 +25,7 @@ func (e *Supervisor) RemoveSession(ctx context.Context, name string) error {
 	return h.close(h.remove(ctx, err == nil && !status.Status.Final()))
 }
 
-// remove locks and removes the session. An unfinished session releases its resources first.
+// remove locks and removes the session. The resources of an unfinished session are released first.
 func (h *handle) remove(ctx context.Context, unfinished bool) error {
 	if err := h.acquire(false, false); err != nil {
 		return err

@@ -27,25 +27,25 @@ type RepairOptions struct {
 // Repair describes the recovered session and the repair.
 type Repair struct {
 	Session string `json:"session"`
-	// Intact reports that no data is missing and nothing was changed.
+	// Intact reports whether no data is missing; then nothing was changed.
 	Intact bool `json:"whole"`
-	// Lost lists the data that could not be read. Doubt says why the place to continue is a guess, "" if it
-	// is certain or was given.
+	// Lost lists the data that could not be read. Doubt says why the place to continue is a guess, "" if the
+	// place is certain or comes from [RepairOptions].
 	Lost  []string `json:"lost"`
 	Doubt string   `json:"doubt,omitempty"`
 	// Status and the fields below describe the session after the repair. Node is "" after the last node.
 	Status state.Status `json:"status"`
-	// Run is the current run of the whole pipeline, of Runs; 0 if it runs once.
+	// Run is the current run of the whole pipeline, Runs the number of runs; both are 0 for a single run.
 	Run       int      `json:"run,omitempty"`
 	Runs      int      `json:"runs,omitempty"`
 	Node      string   `json:"node"` // path
 	Stage     string   `json:"stage"`
 	Iteration int      `json:"next_iteration,omitempty"` // next iteration of a stage; 0 for other nodes
 	Completed []string `json:"stages_completed"`
-	// OldJournal is the absolute path of the old journal, "" if there was none or nothing was done.
+	// OldJournal is the absolute path of the old journal, "" if there was no journal or nothing was changed.
 	OldJournal string `json:"kept,omitempty"`
 	DryRun     bool   `json:"dry_run"`
-	// ResumeCommand resumes the session, "" if it has ended or was not changed.
+	// ResumeCommand resumes the session. It is "" if the session has ended or was not changed.
 	ResumeCommand string `json:"resume_command,omitempty"`
 }
 
@@ -77,7 +77,7 @@ func (e *Supervisor) Repair(ctx context.Context, o RepairOptions) (*Repair, erro
 	return r, s.close(err)
 }
 
-// openForRepair opens the session's directory, and locks the session unless it is a dry run.
+// openForRepair opens the session's directory. It also locks the session, except for a dry run.
 func (h *handle) openForRepair(ctx context.Context, dryRun bool) error {
 	if err := h.engine.checkUnlocked(h.name, false); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *session) repair(ctx context.Context, at *recovery.Point, dryRun bool) (
 	return r, nil
 }
 
-// proposeState returns the state for the session to begin with.
+// proposeState returns the state from which the repaired session continues.
 func (s *setup) proposeState(ctx context.Context, found *recovery.SessionFiles, at *recovery.Point) (*recoveredState, error) {
 	r, b, err := s.restoreState(ctx, found)
 	if r == nil || err != nil && at == nil {
@@ -174,8 +174,8 @@ func (s *setup) repairReport(recovered *recoveredState) *Repair {
 	return r
 }
 
-// replaceJournal renames the old journal and begins a new one with the state. It returns the old journal's
-// path.
+// replaceJournal renames the old journal and begins a new journal with the state. It returns the path of the old
+// journal.
 func (s *session) replaceJournal(ctx context.Context, found *recovery.SessionFiles, recovered *recoveredState) (string, error) {
 	if recovered.Doubt != "" {
 		recovered.Lost = append(recovered.Lost, "guess: "+recovered.Doubt)

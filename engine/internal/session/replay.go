@@ -45,7 +45,7 @@ func (t *replay) addKernel(e event.Event) {
 	if err != nil {
 		return
 	}
-	_, ticks, _ := strings.Cut(d.StartTime, "/") // follows the id of the boot
+	_, ticks, _ := strings.Cut(d.StartTime, "/") // the ticks follow the id of the boot
 	if start, err := strconv.ParseUint(ticks, 10, 64); err == nil {
 		t.kernels = append(t.kernels, process.Marker{Run: t.marker, PID: d.PID, Start: start})
 	}

@@ -167,7 +167,7 @@ func (r *run) resume(ctx context.Context, o ResumeOptions) error {
 		return err
 	}
 	switch {
-	case !r.canContinue(o) && recovered != nil: // nothing to write
+	case !r.canContinue(o) && recovered != nil: // the journal is incomplete, so no derived file is written
 		return finalError(r.state, o)
 	case !r.canContinue(o):
 		return r.refuseEnded(o)
@@ -180,7 +180,7 @@ func (r *run) resume(ctx context.Context, o ResumeOptions) error {
 	if err := r.beginEpoch(ctx, recovered, r.kernelStart()); err != nil {
 		return err
 	}
-	if !r.canContinue(o) { // the previous kernel ended it meanwhile
+	if !r.canContinue(o) { // the previous kernel ended the session meanwhile
 		return r.refuseEnded(o)
 	}
 	if err := errors.Join(r.applyMessages(ctx), r.applyResolutions(ctx)); err != nil { // before session_resumed, which answers open questions by default
@@ -213,13 +213,13 @@ func (r *run) refuseEnded(o ResumeOptions) error {
 // awaitFencedOwner waits until the previous kernel has noticed the forced takeover and ended its agent. Two
 // agents at once would write to the same files. It then journals the processes of an earlier run that were ended.
 func (r *run) awaitFencedOwner(ctx context.Context) error {
-	// The previous kernel notices within a second, then cancels its agent and stops its plugins.
+	// The previous kernel notices the takeover within a second, then cancels its agent and stops its plugins.
 	const wait = 15 * time.Second
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	if err := r.lock.AwaitPreviousHolder(limited); err != nil {
 		r.log.Warn("the previous kernel may still be running", "error", err)
-		r.possiblyFenced = r.state.Epoch > 1 // otherwise no earlier kernel has run it
+		r.possiblyFenced = r.state.Epoch > 1 // otherwise no earlier kernel has run the session
 	}
 	for _, p := range r.survivors {
 		if err := r.commit(ctx, event.New(event.SurvivorEnded, nil, "", p)); err != nil {
@@ -271,7 +271,7 @@ func (r *run) callResumeHooks(ctx context.Context, text string) (prompt string, 
 	return text, nil
 }
 
-// callResume calls one hook. If the hook panics, the engine's option decides; by default the panic is ignored.
+// callResume calls one hook. If the hook panics, Config.HookErrors is its action; by default the panic is ignored.
 func (r *run) callResume(ctx context.Context, call ResumeHook, text string) (answer sdk.HookAnswer) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -371,8 +371,8 @@ func (r *run) finish() (*inspect.Result, error) {
 	return result, err
 }
 
-// writeEnd writes the derived files, and adds an ended loop to the project's list of completed loops. again says that an
-// earlier kernel may have done so.
+// writeEnd writes the derived files, and adds an ended loop to the project's list of completed loops. again says
+// whether an earlier kernel may have added the loop already.
 func (r *run) writeEnd(again bool) error {
 	return errors.Join(r.flushViews(), r.recordCompletion(again))
 }

@@ -59,7 +59,7 @@ func (e *Supervisor) openExclusive(ctx context.Context, name string, force, crea
 	}
 	var p *plan.Plan
 	if !create { // a new run has its own plan
-		p, _ = inspect.LoadPlan(s.dir) // reported where the plan is needed
+		p, _ = inspect.LoadPlan(s.dir) // an error is reported where the plan is needed
 	}
 	s.replay = s.newReplay(p)
 	options := e.env.Config.Journal(e.env.Log)
@@ -93,7 +93,7 @@ func (s *session) commit(ctx context.Context, e event.Event) error {
 	return s.apply(events)
 }
 
-// apply applies events just appended. It ignores invalid events of an earlier epoch, which are another kernel's, as a
+// apply applies events just appended. It ignores invalid events of an earlier epoch, which another kernel wrote, as a
 // fold does.
 func (s *session) apply(events []event.Event) error {
 	for _, e := range events {
@@ -165,8 +165,8 @@ func (s *session) flushViews() error {
 	return s.dir.Replace(store.MetricsFile, append(text, '\n'))
 }
 
-// applyMessages commits answers and feedback posted while no kernel held the session, before the run
-// continues. Invalid ones are dropped.
+// applyMessages commits answers and feedback posted while no kernel held the session, before the run continues. Invalid
+// messages are dropped.
 func (s *session) applyMessages(ctx context.Context) error {
 	for _, m := range s.pollInbox() {
 		if m.Action != inbox.Answer && m.Action != inbox.Feedback {
@@ -188,8 +188,8 @@ func (s *session) commitIfValid(ctx context.Context, e event.Event) error {
 	return s.commit(ctx, e)
 }
 
-// readResolutions returns the answers to the open escalations that exist as files; if any has faults, only
-// the faults.
+// readResolutions returns the answers in the resolution files of the open escalations. If a file has faults, it returns
+// only the faults.
 func (s *session) readResolutions() ([]event.Event, yamldoc.Diagnostics) {
 	var answers []event.Event
 	var faults yamldoc.Diagnostics
@@ -212,7 +212,7 @@ func (s *session) readResolutions() ([]event.Event, yamldoc.Diagnostics) {
 // applyResolutions commits the resolutions written while no kernel held the session.
 func (s *session) applyResolutions(ctx context.Context) error {
 	answers, faults := s.readResolutions()
-	if len(faults) > 0 { // changed since the preceding check
+	if len(faults) > 0 { // a file was changed since the preceding check
 		return faults
 	}
 	for _, e := range answers {

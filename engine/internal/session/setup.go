@@ -33,7 +33,7 @@ type setup struct {
 	// providers maps the names in the plan's blocks to components, nil if not known yet.
 	providers map[string]event.Provider
 	configs   environment.ProviderConfigs // the user's current settings, by provider
-	sandbox   *plan.Sandbox               // restriction of the resume
+	sandbox   *plan.Sandbox               // from [ResumeOptions], nil for none
 	redactor  *redact.Redactor            // also knows the plan's secret patterns
 	warnings  yamldoc.Diagnostics
 }
@@ -43,7 +43,7 @@ func newSetup(e *Supervisor, name string) *setup {
 	return &setup{handle: &handle{engine: e, name: name, log: e.env.Log.With("session", name), openedAt: time.Now()}, redactor: e.env.Redactor}
 }
 
-// setPlan sets the session's plan and adds its secret patterns to the redactor.
+// setPlan sets the session's plan and adds the plan's secret patterns to the redactor.
 func (s *setup) setPlan(p *plan.Plan) error {
 	var patterns []*regexp.Regexp
 	for _, text := range p.SecretPatterns() {
@@ -80,7 +80,7 @@ func (s *setup) writePlan(src *source.Source) (string, error) {
 	if s.plan.Session.Inputs == nil {
 		s.plan.Session.Inputs = []string{} // as in the Bash engine, never null
 	}
-	b, err := json.MarshalIndent(s.plan, "", "  ") // as by the Bash engine
+	b, err := json.MarshalIndent(s.plan, "", "  ") // indented as by the Bash engine
 	if err != nil {
 		return "", fmt.Errorf("render plan.json: %w", err)
 	}
@@ -107,7 +107,7 @@ func (s *setup) copyLibrary(folders []string) error {
 	library := s.engine.env.Config.Library
 	for _, folder := range folders {
 		err := fs.WalkDir(library, folder, func(name string, _ fs.DirEntry, err error) error {
-			info, statErr := fs.Stat(library, name) // of a link's target
+			info, statErr := fs.Stat(library, name) // the info of a link's target
 			if err = cmp.Or(err, statErr); err != nil || !info.Mode().IsRegular() {
 				return err
 			}

@@ -31,7 +31,7 @@ type Supervisor struct {
 	active  activeSessions
 }
 
-// NewSupervisor returns the supervisor of an engine's environment. It calls publish with every update.
+// NewSupervisor returns the supervisor of an engine's environment. The supervisor calls publish with every update.
 func NewSupervisor(env *environment.Environment, publish func(inspect.Update)) *Supervisor {
 	return &Supervisor{Inspector: inspect.New(env), env: env, publish: publish}
 }
@@ -43,7 +43,7 @@ type activeSessions struct {
 	channels map[string]chan<- event.Event
 }
 
-// send passes a control event to a running session and reports whether it was accepted.
+// send passes a control event to a running session and reports whether the event was accepted.
 func (a *activeSessions) send(session string, ev event.Event) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -86,19 +86,19 @@ func (a *activeSessions) contains(session string) bool {
 	return running
 }
 
-// Send passes a control event to a session running here and reports whether it was accepted.
+// Send passes a control event to a session that runs in this engine and reports whether the event was accepted.
 func (e *Supervisor) Send(session string, ev event.Event) bool { return e.active.send(session, ev) }
 
-// Stop asks a session running here to pause after the current iteration. A pause of kind signal cancels an iteration
-// that exceeds the kernel's grace period.
+// Stop asks a session that runs in this engine to pause after the current iteration. A pause of kind signal cancels an
+// iteration that exceeds the kernel's grace period.
 func (e *Supervisor) Stop(session string, kind state.PauseKind, reason string) {
 	e.active.send(session, event.New(event.Control, nil, "", event.ControlData{
 		ID: NewID(), Action: "pause", Kind: string(kind), Reason: reason,
 	}))
 }
 
-// checkStartable refuses an existing session. It runs before the lock is taken, because its error says more
-// than a failed lock.
+// checkStartable refuses an existing session, unless force is set. It runs before the lock is acquired, because its
+// error says more than that of the lock.
 func (e *Supervisor) checkStartable(name string, force bool) error {
 	if force {
 		return store.CheckSession(name)
@@ -110,7 +110,7 @@ func (e *Supervisor) checkStartable(name string, force bool) error {
 	case err != nil:
 		return err
 	case st.Locked:
-		return nil // the lock's error says more
+		return nil // acquiring the lock reports its holder
 	case st.Status == "" && st.Damage != "", st.RepairCommand != "":
 		return damagedError(name, st.Damage)
 	default:
@@ -130,7 +130,7 @@ func (e *Supervisor) checkUnlocked(name string, force bool) error {
 	if err == nil && held {
 		return alreadyRunningError(name, holder.PID)
 	}
-	return nil // acquiring the lock reports damage
+	return nil // acquiring the lock reports a damaged lock
 }
 
 // newRunID returns a new run id: PL-<UTC time>-<8 hex> (REQUIREMENTS U057).
@@ -192,8 +192,8 @@ func (e *Supervisor) releaseStrategies(ctx context.Context, host *pluginhost.Hos
 	return errors.Join(errs...)
 }
 
-// loopPlan compiles the plan of a loop of the Bash engine, which wrote none; nil if the session is no such
-// loop.
+// loopPlan compiles the plan of a loop of the Bash engine, which wrote no plan. It returns nil if the session is not
+// such a loop.
 func (e *Supervisor) loopPlan(ctx context.Context, name string, dir *store.Dir) (*plan.Plan, error) {
 	found, err := recovery.Read(dir)
 	if err != nil {

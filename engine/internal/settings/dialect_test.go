@@ -34,8 +34,8 @@ type refusal struct {
 	why  string
 }
 
-// beyond are the refusals that a schema cannot know, by their codes. If only is set, the schema knows the other faults
-// of the code.
+// beyond are the kinds of faults that a schema cannot find, by their codes. If only is set, the schema finds the other
+// faults of the code.
 var beyond = []refusal{
 	{yamldoc.CodeSize, "", "sizes of the whole file"},
 	{yamldoc.CodeRead, "", "other files"},
@@ -66,7 +66,7 @@ var beyond = []refusal{
 	{yamldoc.CodePattern, "", "the grammars of globs and regular expressions"},
 }
 
-// knows reports whether a schema can know of a fault in a document of one line.
+// knows reports whether a schema can find a fault in a document of one line.
 func knows(d yamldoc.Diagnostic, text string) bool {
 	if d.Code == yamldoc.CodeRange && d.Line == 1 && d.Column <= len(text) && text[d.Column-1] == '"' {
 		return false // a schema has no bounds for a number that is written as text
@@ -76,7 +76,7 @@ func knows(d yamldoc.Diagnostic, text string) bool {
 	})
 }
 
-// components are the components of these tests.
+// components is a catalog with the termination strategies of these tests.
 type components struct{ catalog }
 
 func (components) Terminations() []string         { return []string{"checks", "fixed", "judgment", "queue"} }
@@ -138,7 +138,7 @@ func files() []file {
 	}
 }
 
-// A8, A11: documents that compile fit the schema, and documents with a fault that a schema can know do not fit. The
+// A8, A11: documents that compile fit the schema, and documents with a fault that a schema can find do not fit. The
 // documents are the seeds with every key and every kind, the corpus of the repository, and thousands of changed seeds.
 func TestSchemaAgreesWithTheReaders(t *testing.T) {
 	for _, f := range files() {
@@ -275,7 +275,7 @@ func changed(r *rand.Rand, document any, pool []any) any {
 			names := append(keys(), "x-mine", "tpyo")
 			m[names[r.IntN(len(names))]] = pool[r.IntN(len(pool))]
 		default:
-			if other := pool[r.IntN(len(pool))]; other != nil || at.remove != nil { // an empty file may be read
+			if other := pool[r.IntN(len(pool))]; other != nil || at.remove != nil { // null instead of the document is an empty file, which may be valid
 				at.set(other)
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
-// The examples of the reference, the user's file, the project's and one of notify, are read without diagnostics; together
-// they show every key.
+// The examples in docs/configuration.md are the user's file, the project's file and a file with notify. They are read
+// without diagnostics and show the keys that the test names.
 func TestDocumentedExamples(t *testing.T) {
 	text := testkit.Must(os.ReadFile("../../../docs/configuration.md"))
 	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(text, -1)

@@ -1,6 +1,6 @@
 package settings_test
 
-// The documents use every key, and each of them is read without a fault.
+// Together these documents use every key; each document is read without a fault.
 
 const everyKey = `
 name: p

@@ -11,21 +11,21 @@ import (
 
 // Key is the name of a setting, such as defaults.provider.
 type Key struct {
-	Path []string // names of the maps that it is in, and its own
+	Path []string // names of the maps around the setting, and its own name
 	Text bool     // its value is always a text, even if it looks like a number
 }
 
 // String returns the key as written.
 func (k Key) String() string { return strings.Join(k.Path, ".") }
 
-// The forms of keys, for messages.
+// keyForms are the forms of keys, for messages.
 var keyForms = []string{
 	"background", "commands.NAME", "defaults.delay", "defaults.provider", "mode", "notify", "providers.NAME.config", "providers.NAME.model",
 	"providers.NAME.sandbox", "sandbox",
 }
 
-// ParseKey reads the name of a setting. Names after config and sandbox are those of a member; a command's name may have
-// dots.
+// ParseKey reads the name of a setting. Names after config and sandbox lead to a member of these maps; a command's name
+// may have dots.
 func ParseKey(text string) (Key, error) {
 	parts := strings.Split(text, ".")
 	if slices.Contains(parts, "") {

@@ -21,7 +21,7 @@ func (l Layers) Notify() []Notification {
 	return all
 }
 
-// CheckNotify finds the entries whose action does not exist: they would have no effect.
+// CheckNotify finds the entries whose action does not exist: such entries would have no effect.
 func (l Layers) CheckNotify(known Catalog) yamldoc.Diagnostics {
 	var found yamldoc.Diagnostics
 	for _, s := range l {
@@ -46,10 +46,10 @@ type Catalog interface {
 	HookActions() []string
 }
 
-// Assign returns the settings of each provider by its canonical name: the first model and the first config, which are
-// not merged. over are entries that override all files; of two for one provider the later counts. Two entries of one
-// file for one provider are an error. An entry for a missing provider is left out with a warning, because plugins come
-// and go.
+// Assign returns the settings of each provider by its canonical name: the first model and the first config; configs are
+// not merged. over are entries that override all files; of two entries for one provider, the later counts. Two entries
+// of one file for one provider are an error. An entry for a missing provider is left out with a warning, because
+// plugins may be removed.
 func (l Layers) Assign(names Catalog, over []Provider) (map[string]Provider, yamldoc.Diagnostics) {
 	a := assignment{names: names, all: map[string]Provider{}}
 	for _, p := range slices.Backward(over) {

@@ -37,8 +37,8 @@ var installed = catalog{
 
 var program = settings.Place{File: "program"}
 
-// U265, REQUIREMENTS C4: entries find their providers by name or alias. A program's options go before the project's
-// file, the project's before the user's, value by value; a config is whole.
+// U265, REQUIREMENTS C4: entries find their providers by name or alias. A program's options override the project's
+// file, which overrides the user's file, value by value; configs are not merged.
 func TestAssign(t *testing.T) {
 	project, found := settings.Parse("p.yaml", []byte("providers:\n  claude: {model: p}\n  codex: {config: {p: 1}}\n"))
 	user, more := settings.Parse("u.yaml", []byte("providers:\n  claude-code: {model: u, config: {u: 1}}\n  codex: {model: u, config: {u: 2}}\n"))

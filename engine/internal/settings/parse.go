@@ -68,7 +68,7 @@ func (r reader) provider(name string) Provider {
 	return p
 }
 
-// notification reads an entry of notify. The keys that its table does not define are the action's.
+// notification reads an entry of notify. The keys that notifyTable does not define belong to the action.
 func (r reader) notification() Notification {
 	var own struct {
 		Action  string
@@ -85,7 +85,7 @@ func (r reader) notification() Notification {
 	return n
 }
 
-// points reads one point or a list of them; nil if there is none.
+// points reads one point or a list of points; nil if there is none.
 func (r reader) points() []sdk.HookPoint {
 	v, choices := r.Get("on"), notifyTable.Choices("on")
 	if v.Node == nil {

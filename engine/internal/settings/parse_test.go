@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// U005, U012: defaults and commands, with their places; a key without a value is unset.
+// U005, U012: defaults and commands are read with their places; a key without a value is unset.
 func TestParseDefaults(t *testing.T) {
 	s, found := settings.Parse("config.yaml", []byte("defaults:\n  provider: codex\n  delay: 0\ncommands:\n  test: go test ./...\n  lint:\n  -1: x\nnotify: [{action: a}]"))
 	want := settings.Settings{

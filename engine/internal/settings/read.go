@@ -14,8 +14,8 @@ import (
 )
 
 // Read reads config.yaml in the user's configuration directory; a missing file has no settings. A file that others
-// can write is a fault: it may name programs to run. A file inside the project (foreign) is ignored with a warning.
-// The settings may be used if the list has no errors.
+// can write is a fault: it may name programs to run. If foreign is set, dir is inside the project, and the file is
+// ignored with a warning. The settings may be used if the list has no errors.
 func Read(dir string, foreign bool) (Settings, yamldoc.Diagnostics) {
 	file := filepath.Join(dir, FileName)
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +36,7 @@ func Read(dir string, foreign bool) (Settings, yamldoc.Diagnostics) {
 	return Parse(file, data)
 }
 
-// content reads the user's file, or returns the reason why it cannot and a hint.
+// content reads the user's file. If the file cannot be used, it returns the reason and a hint.
 func content(file string) (data []byte, problem, hint string) {
 	target, err := filepath.EvalSymlinks(file)
 	if err != nil {

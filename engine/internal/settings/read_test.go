@@ -110,8 +110,8 @@ func projectWith(t *testing.T, text string) (dir, file string) {
 const oneConfig = "background: off\nproviders:\n  claude:\n    model: opus\n    config: {command: ./evil}\n  codex: {config: {a: 1}}\n" +
 	"notify: [{action: bell}, {action: script}]\n"
 
-// A project's settings count. Settings that may name programs need the user's trust, and a file that no other user can
-// write.
+// A project's settings have an effect. Settings that may name programs need the user's trust, and a file that no other
+// user can write.
 func TestReadProject(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// The names of the files.
+// These constants are the names of the files.
 const (
 	FileName    = "config.yaml"         // in the user's configuration directory
 	ProjectFile = ".claude/config.yaml" // in the project
@@ -39,8 +39,8 @@ type Settings struct {
 	root *yamldoc.Node
 }
 
-// At returns the place of a setting: path leads to it by the keys of maps and the indices of lists. It is the zero
-// Place for an absent setting.
+// At returns the place of a setting, the zero Place for an absent setting. path has the keys of maps and the indices of
+// lists that lead to the setting.
 func (s Settings) At(path ...string) Place {
 	n, at := s.root, Place{}
 	for _, key := range path {
@@ -62,7 +62,7 @@ func (s Settings) At(path ...string) Place {
 
 // Notification is a hook action that reports the status of sessions to users.
 type Notification struct {
-	// On are the points of its calls, nil if unset.
+	// On are the points at which the action is called, nil if unset.
 	On []sdk.HookPoint
 	// Action is the hook action's name or an alias, as written.
 	Action string
@@ -71,11 +71,11 @@ type Notification struct {
 	// Config is a JSON object of the action's own keys, nil for none. It may hold secrets: it is neither logged nor
 	// journaled.
 	Config json.RawMessage
-	// At is the beginning of the entry, ConfigAt that of the first of the action's own keys.
+	// At is the beginning of the entry, ConfigAt the beginning of the first of the action's own keys.
 	At, ConfigAt Place
 }
 
-// Defaults are the settings of stages that the pipeline's files leave open.
+// Defaults are the settings of a stage that apply if the pipeline's files leave them unset.
 type Defaults struct {
 	// Provider is a provider's name or alias, "" for none.
 	Provider string
@@ -86,7 +86,7 @@ type Defaults struct {
 // Background is a place in which a session runs.
 type Background string
 
-// The places that a session can run in.
+// The constants of type Background are the places in which a session can run.
 const (
 	BackgroundUnset  Background = ""       // unset
 	BackgroundOff    Background = "off"    // in the terminal that starts it
@@ -98,14 +98,14 @@ const (
 type Provider struct {
 	// Name is the provider's name or an alias, as written.
 	Name string
-	// Model is the model of stages that name none. "": the provider's own default.
+	// Model is the model of stages that name no model. "": the provider's own default.
 	Model string
 	// Config is a JSON object for the provider, nil for none. It may hold secrets: it is neither logged
 	// nor journaled.
 	Config json.RawMessage
-	// Sandbox is the isolation of this provider, member by member over that of the file; nil if unset.
+	// Sandbox is the isolation of this provider, nil if unset. Each member overrides that of [Settings].
 	Sandbox *plan.Sandbox
-	// At is the beginning of the entry, ConfigAt that of its config.
+	// At is the beginning of the entry, ConfigAt the beginning of its key config.
 	At, ConfigAt Place
 }
 

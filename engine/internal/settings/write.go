@@ -64,8 +64,8 @@ func SetProject(project string, key Key, value string) (yamldoc.Diagnostics, err
 	return setIn(root, ProjectFile, ProjectFile, data, key, value, 0o644)
 }
 
-// setIn sets the key in a file with the content data, unless the file has faults, or would have some, which it returns.
-// shown is the file's name in them, mode that of a new file.
+// setIn sets the key in a file with the content data. If the file has faults before or after the change, setIn only
+// returns them. shown is the file's name in faults, mode the mode of a new file.
 func setIn(root *os.Root, name, shown string, data []byte, key Key, value string, mode fs.FileMode) (yamldoc.Diagnostics, error) {
 	if _, found := Parse(shown, data); found.HasErrors() {
 		return found, nil

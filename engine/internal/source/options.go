@@ -109,7 +109,7 @@ func (o RunOptions) overrides() plan.Overrides {
 	}
 }
 
-// Check returns an error unless exactly one source is named.
+// Check returns an error unless exactly one source is named and Max, Mode and Runs are valid.
 func (o RunOptions) Check() error {
 	count := 0
 	for _, set := range []bool{o.Pipeline != "", o.Text != "", o.Stage != "", o.Plan != nil} {
@@ -133,7 +133,7 @@ func (o RunOptions) Check() error {
 	return nil
 }
 
-// RunCount returns Runs as journaled: 0 for one.
+// RunCount returns Runs as journaled: 0 for a single run.
 func (o RunOptions) RunCount() int {
 	if o.Runs < 2 {
 		return 0

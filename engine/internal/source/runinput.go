@@ -32,7 +32,7 @@ type RunInput struct {
 	nodeArtifacts map[string]map[string]any // artifacts of nodes that need not run, by node path
 }
 
-// Fields that the engine sets.
+// These constants are the names of the fields that the engine sets.
 const (
 	fieldRequest   = "original_request" // the text given at the start
 	fieldRequestID = "request_id"
@@ -229,7 +229,7 @@ func (h RunInput) Store(dir *store.Dir, p *plan.Plan, redactor *redact.Redactor,
 // newRequestID returns a new request id: REQ-<UTC time>-<4 digits>.
 func newRequestID(now time.Time) string {
 	n, err := rand.Int(rand.Reader, big.NewInt(10_000))
-	if err != nil { // never
+	if err != nil { // rand.Reader never fails
 		panic(err)
 	}
 	return fmt.Sprintf("REQ-%s-%04d", now.UTC().Format("20060102150405"), n)

@@ -27,7 +27,7 @@ type Source struct {
 	Mode     string // loop or pipeline
 	Session  string
 	File     string                      // the pipeline's path as given, or its absolute path; "" for none
-	Yaml     []byte                      // content of file
+	Yaml     []byte                      // content of the file
 	Library  []string                    // folders of shipped stages in the plan, see [compile.Result]
 	Runs     int                         // number of runs of the whole pipeline, 0 for one
 	Configs  environment.ProviderConfigs // the user's settings, by provider
@@ -65,7 +65,7 @@ func Start(ctx context.Context, env *environment.Environment, o RunOptions) (*So
 	return src, src.Input.checkFirstNode(src.Plan)
 }
 
-// Compile compiles the plan; the user's models are the providers' defaults. starting reports that a run follows.
+// Compile compiles the plan; the user's models are the providers' defaults. starting says whether a run follows.
 func Compile(ctx context.Context, env *environment.Environment, o RunOptions, configs environment.ProviderConfigs, starting bool) (*Source, error) {
 	if o.Plan != nil {
 		return planSource(env, o, time.Now())
@@ -96,13 +96,13 @@ func Compile(ctx context.Context, env *environment.Environment, o RunOptions, co
 		if req.File, err = req.FindPipeline(o.Pipeline); err != nil {
 			return nil, err
 		}
-		req.Text, _ = req.ReadPipeline(req.File) // the compiler reports what cannot be read
+		req.Text, _ = req.ReadPipeline(req.File) // the compiler reports an unreadable file
 		src.File = req.File
 		byPath := filepath.IsAbs(o.Pipeline) || filepath.Join(env.Config.WorkDir, o.Pipeline) == req.File
 		if byPath {
 			src.File = o.Pipeline
 		}
-		if byPath || o.NameAfterPipeline { // given by name it is called pipeline, as in the Bash engine
+		if byPath || o.NameAfterPipeline { // otherwise the prefix stays pipeline, as in the Bash engine
 			prefix = strings.TrimSuffix(filepath.Base(req.File), filepath.Ext(req.File))
 		}
 	}
@@ -161,7 +161,7 @@ func planSource(env *environment.Environment, o RunOptions, now time.Time) (*Sou
 	return &Source{Plan: p, Mode: "pipeline", Session: name, Library: library}, nil
 }
 
-// copyPlan returns the plan as a session reads it back, checked for all that a run needs.
+// copyPlan returns a copy of the plan and checks that it has everything that a run needs.
 func copyPlan(original *plan.Plan) (*plan.Plan, error) {
 	b, err := json.Marshal(original)
 	p := &plan.Plan{}
@@ -180,7 +180,7 @@ func copyPlan(original *plan.Plan) (*plan.Plan, error) {
 	return p, nil
 }
 
-// mergeOverrides merges the options over the plan's overrides.
+// mergeOverrides returns the plan's overrides with the options, which take precedence.
 func (o RunOptions) mergeOverrides(base *plan.Overrides) *plan.Overrides {
 	merged := plan.Overrides{}
 	if base != nil {

@@ -41,7 +41,7 @@ func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
 	return f, b
 }
 
-// pending returns the subjects of the open questions; of several of a kind, the first by id.
+// pending returns the subjects of the open questions and the text of a rejection; of several alike, the first by id.
 func pending(p *plan.Plan, st state.State) Pending {
 	var found Pending
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(st.Questions))) {
@@ -63,7 +63,7 @@ func pending(p *plan.Plan, st state.State) Pending {
 	return found
 }
 
-// end says how the run ended or why it waits.
+// end fills in the members that say how the run ended or why it waits.
 func (b *Back) end(st state.State, loop state.Loop) {
 	at := timestamp(st.EndedAt)
 	switch st.Status {
@@ -90,8 +90,8 @@ func currentStage(p *plan.Plan, st state.State) int {
 	return max(0, len(p.Nodes)-1)
 }
 
-// counted returns the loop whose iterations the file shows: that of the current node. At a parallel
-// block it is that of the stage before the block: the Bash engine counts no iterations in blocks.
+// counted returns the loop whose iterations the file shows: the loop of the current node, or, at a parallel block, of
+// the node before. The Bash engine counts no iterations in blocks.
 func counted(p *plan.Plan, st state.State, current int) state.Loop {
 	for i := min(current, len(p.Nodes)-1); i >= 0; i-- {
 		if p.Nodes[i].Kind != plan.KindParallel {
@@ -124,8 +124,8 @@ func stages(p *plan.Plan, st state.State) []Stage {
 	return found
 }
 
-// passedOver returns the entry of a node that the run never reaches. Its time is the run's beginning for a node before
-// the first one, and the run's end, if it has ended, for others.
+// passedOver returns the entry of a node that the run never reaches. For a node before the run's first node its time is
+// the run's beginning, for later nodes the run's end, if the run has ended.
 func passedOver(p *plan.Plan, index int, st state.State) Stage {
 	s := Stage{Index: index, Name: p.Nodes[index].ID, Status: string(state.NodeSkipped), Timestamp: stamp(st.StartedAt)}
 	if st.EndedAt != nil && index > p.Index(p.First()) {

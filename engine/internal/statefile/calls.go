@@ -22,7 +22,7 @@ type calls struct {
 	unfinished map[string]event.ToolCallData // calls that have no result yet, by key and id
 }
 
-// observe applies an event that the journal had before.
+// observe applies an event that was in the journal before the writer followed it.
 func (c *calls) observe(p *plan.Plan, e event.Event) {
 	if name, line := c.line(p, e); name != "" {
 		c.keep(name, line)
@@ -36,7 +36,7 @@ func (c *calls) keep(name string, line []byte) {
 	c.before[name] = append(c.before[name], line...)
 }
 
-// add writes the line of an event, if it is about a call for a step.
+// add writes the line of an event, if the event is about a tool call of a step.
 func (c *calls) add(dir *store.Dir, p *plan.Plan, e event.Event) error {
 	name, line := c.line(p, e)
 	switch {

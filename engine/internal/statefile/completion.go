@@ -22,7 +22,7 @@ type Completion struct {
 	CompletedAt string `json:"completed_at"` // UTC, seconds
 }
 
-// The ends of a loop.
+// The Completion constants are the ends of a loop.
 const (
 	CompletionComplete = "complete"
 	CompletionMaximum  = "max_iterations"
@@ -32,10 +32,10 @@ const (
 // maxCompletions bounds the file, in bytes.
 const maxCompletions = 64 << 20
 
-// RecordCompletion adds an entry to the project's list of finished loops, which all sessions of the
-// project and the Bash engine share. again says that the end may have been recorded before: then an entry of the
-// session that is as new counts as this one. ctx ends the wait for the list's lock. A list that cannot be read is
-// left as it is and gives an error.
+// RecordCompletion adds an entry to the project's list of finished loops, which all sessions of the project and the
+// Bash engine share. again says whether the end may have been recorded already: then nothing is added if the session
+// has an entry that is as new or newer. ctx ends the wait for the list's lock. A list that cannot be read is an error
+// and is not changed.
 func RecordCompletion(ctx context.Context, p *store.Project, c Completion, again bool) error {
 	lock, err := p.OpenFile(store.CompletionsLock, os.O_CREATE|os.O_RDWR)
 	if err != nil {

@@ -57,8 +57,8 @@ func TestContracts(t *testing.T) {
 	}
 }
 
-// U112: nodes that the run never reaches are skipped: those before its first node at once, those after its last node at
-// its end.
+// U112: nodes that the run never reaches are shown as skipped: nodes before its first node at once, nodes after its
+// last node when the run has ended.
 func TestStagesThatAreNeverEntered(t *testing.T) {
 	_, d := testkit.Session(t, t.TempDir(), "p2")
 	p := twoStages()
@@ -85,8 +85,8 @@ func TestStagesThatAreNeverEntered(t *testing.T) {
 	}
 }
 
-// U176, U179: the calls of a step are in its directory, as in the journal; the next kernel writes calls that a killed
-// kernel did not write.
+// U176, U179: the calls of a step are in the step's directory, as in the journal; the next kernel writes calls that a
+// killed kernel did not write.
 func TestCallsOfSteps(t *testing.T) {
 	_, dir := testkit.Session(t, t.TempDir(), "s")
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "work", Kind: plan.KindStage, Steps: &plan.Steps{From: "plan"}}}}

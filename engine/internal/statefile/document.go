@@ -26,9 +26,9 @@ type Front struct {
 	Iteration          int     `json:"iteration"`
 	IterationCompleted int     `json:"iteration_completed"`
 	IterationStarted   *string `json:"iteration_started"` // nil between iterations
-	Stages             []Stage `json:"stages"`            // pipelines: entered or excluded in this run; loops: none
+	Stages             []Stage `json:"stages"`            // nodes entered or excluded in this run; none for a loop
 	Run                int     `json:"run,omitempty"`     // of the whole pipeline, where it runs several times
-	Runs               int     `json:"runs,omitempty"`    // number of its runs
+	Runs               int     `json:"runs,omitempty"`    // number of all runs
 	// Waiting are the ids of the questions that the user has not answered yet.
 	Waiting []string `json:"waiting,omitempty"`
 }
@@ -45,7 +45,7 @@ func (f Front) StageName() string {
 
 // Back holds the members that follow the history in the file: first those of the Bash engine, then those of this engine.
 type Back struct {
-	// EventOffset has Bash's meaning: how many events its last reconciliation folded. This engine leaves it 0.
+	// EventOffset is the number of events that Bash's last reconciliation folded. This engine leaves it 0.
 	EventOffset      int64  `json:"event_offset"`
 	CompletedAt      string `json:"completed_at,omitempty"` // completed and aborted runs
 	CompletionReason string `json:"completion_reason,omitempty"`
@@ -60,7 +60,7 @@ type Back struct {
 	PauseKind       string                          `json:"pause_kind,omitempty"`
 	PauseCode       string                          `json:"pause_code,omitempty"` // error code of the escalation
 	RunID           string                          `json:"run_id,omitempty"`
-	Pipeline        string                          `json:"pipeline,omitempty"` // its name
+	Pipeline        string                          `json:"pipeline,omitempty"` // the pipeline's name
 	CurrentAttempt  int                             `json:"current_attempt,omitempty"`
 	IterationCount  int                             `json:"iteration_count"` // length of the history
 	CompletedStages []string                        `json:"completed_stages"`
@@ -75,32 +75,32 @@ type Back struct {
 	Pending
 	TokensUsed *int64       `json:"total_tokens_used,omitempty"`
 	CostUSD    *float64     `json:"total_cost_usd,omitempty"`
-	EventSeq   int64        `json:"event_seq"` // of the last event seen here
+	EventSeq   int64        `json:"event_seq"` // number of the last applied event
 	Scheduler  *state.State `json:"scheduler,omitempty"`
 }
 
-// Pending holds the subjects of open questions, and the user's answers.
+// Pending holds the subjects of open questions, and the text of a rejection.
 type Pending struct {
-	// Approval is the id of the stage whose work waits to be approved. Artifact is the path of its artifact: in
-	// the session's directory, or absolute.
+	// Approval is the id of the stage whose work waits to be approved. Artifact is the path of the stage's
+	// artifact, relative to the session's directory or absolute.
 	Approval string `json:"pending_approval,omitempty"`
 	Artifact string `json:"pending_artifact,omitempty"`
 	// Feedback is the text of the user's rejection of a stage's work.
 	Feedback   string `json:"pending_feedback,omitempty"`
-	Escalation string `json:"escalation_id,omitempty"` // id of its question
+	Escalation string `json:"escalation_id,omitempty"` // id of the question of an escalation
 }
 
 // Cycle is a counted edge that was taken.
 type Cycle struct {
-	Count   int      `json:"count"` // returns
+	Count   int      `json:"count"` // how often the edge was taken
 	Limit   int      `json:"limit"`
-	Reasons []string `json:"reasons"` // of the last returns, oldest first
+	Reasons []string `json:"reasons"` // why the edge was taken the last times, oldest first
 }
 
 // Budget is a ceiling and its used part. An attempt that did not report its consumption counts with its whole
-// reservation, and in UnknownUSD and UnknownTokens.
+// reservation; UnknownUSD and UnknownTokens are the numbers of such attempts.
 type Budget struct {
-	LimitUSD      float64 `json:"limit_usd,omitempty"` // 0 for none, as with tokens
+	LimitUSD      float64 `json:"limit_usd,omitempty"` // 0 for no limit, as in LimitTokens
 	UsedUSD       float64 `json:"used_usd"`
 	UnknownUSD    int     `json:"unknown_usd,omitempty"`
 	LimitTokens   int64   `json:"limit_tokens,omitempty"`

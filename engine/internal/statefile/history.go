@@ -48,7 +48,7 @@ func ReadHistory(dir *store.Dir, ref event.Ref) ([]Iteration, error) {
 	return past, nil
 }
 
-// WriteHistory keeps a history in a file, for an event to refer to.
+// WriteHistory writes a history to a file and returns the reference for an event.
 func WriteHistory(dir *store.Dir, name string, past []Iteration) (event.Ref, error) {
 	text, err := render(append([]Iteration{}, past...), "")
 	if err != nil {
@@ -74,8 +74,8 @@ func RebuildHistory(dir *store.Dir, p *plan.Plan, events []event.Event) ([]Itera
 	return past, nil
 }
 
-// entries returns the entries that an event adds to the history. restarts reports that earlier ones do not count: a new
-// run begins, or the whole history was imported.
+// entries returns the entries that an event adds to the history. restarts reports whether earlier entries do not count,
+// because a new run begins or the whole history was imported.
 func entries(dir *store.Dir, p *plan.Plan, e event.Event) (added []Iteration, restarts bool, err error) {
 	switch e.Type {
 	case event.SessionStart:
@@ -116,7 +116,7 @@ func entry(dir *store.Dir, p *plan.Plan, e event.Event) (_ Iteration, ok bool) {
 	if err != nil {
 		return Iteration{}, false
 	}
-	if e.RunID == "" { // the Bash engine's events leave the result in its file
+	if e.RunID == "" { // an event of the Bash engine names only the result's file
 		d = withResult(dir, d)
 	}
 	if d.Stage == "" {

@@ -29,7 +29,7 @@ func newStory(t testing.TB, d *store.Dir, p *plan.Plan) *story {
 	return &story{t: t, plan: p, writer: statefile.New(d, p), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 }
 
-// begun returns a story of a pipeline that has begun, and its session.
+// begun returns a story of a pipeline that has begun, and the session's directory.
 func begun(t testing.TB, p *plan.Plan) (*story, *store.Dir) {
 	t.Helper()
 	_, d := testkit.Session(t, t.TempDir(), "p2")
@@ -38,7 +38,7 @@ func begun(t testing.TB, p *plan.Plan) (*story, *store.Dir) {
 	return s, d
 }
 
-// append appends an event, one second after the previous one.
+// append appends an event, one second after the previous event.
 func (s *story) append(kind event.Type, place event.Location, key event.Key, data any) {
 	s.t.Helper()
 	var cursor *event.Cursor

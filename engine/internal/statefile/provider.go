@@ -13,13 +13,13 @@ import (
 // Provider is state.json of a provider in a parallel block: Bash's members, then ours. Like the session's file, it is
 // derived from the journal.
 type Provider struct {
-	Provider  string `json:"provider"` // as written in the pipeline, or its as
+	Provider  string `json:"provider"` // as written in the pipeline, or the value of the key as
 	Session   string `json:"session"`
 	StartedAt string `json:"started_at"`
 	Status    string `json:"status"` // pending, running, complete, failed
-	// CurrentStage is always 0, as the Bash engine has it; CurrentStageName says which stage it is.
+	// CurrentStage is always 0, as in the Bash engine; CurrentStageName is the id of the current stage.
 	CurrentStage       int             `json:"current_stage"`
-	Iteration          int             `json:"iteration"` // of the current stage, 0 when all are done
+	Iteration          int             `json:"iteration"` // of the current stage, 0 when all stages are done
 	IterationCompleted int             `json:"iteration_completed"`
 	Stages             []ProviderStage `json:"stages"` // completed stages
 	CurrentStageName   string          `json:"current_stage_name,omitempty"`
@@ -34,7 +34,7 @@ type ProviderStage struct {
 	Reason     string `json:"termination_reason"` // see [state.BranchStage.EndedBy]
 }
 
-// provider returns the state file of a block's provider, begun or not.
+// provider returns the state file of a block's provider, whether the provider has begun or not.
 func provider(st state.State, block *plan.Node, id string) Provider {
 	ns := st.Nodes[block.Path]
 	b, begun := ns.Branches[id]
@@ -66,9 +66,9 @@ type branches struct {
 	state state.State
 }
 
-// writeFor writes the files of the providers that an event is about: one, or all of the block that the run has
-// reached. On resume these are all providers of all blocks: a file may be missing from the disk after a power loss,
-// and a finished block has no further events.
+// writeFor writes the files of the providers that an event is about: one provider, or all providers of the block that
+// the run has reached. A resume is about all providers of all blocks: a file may be missing from the disk after a power
+// loss, and a finished block has no further events.
 func (w branches) writeFor(e event.Event) error {
 	if e.Type == event.SessionResumed || e.Type == event.SessionImported {
 		return w.writeAll()
@@ -110,8 +110,8 @@ func (w branches) writeBlock(block *plan.Node) error {
 	return errors.Join(errs...)
 }
 
-// dropManifest removes a manifest that an earlier run in the same directory left: the block of this run
-// has none yet.
+// dropManifest removes a manifest that an earlier run left in the same directory, until the block of this run has a
+// manifest.
 func (w branches) dropManifest(block *plan.Node) error {
 	ns := w.state.Nodes[block.Path]
 	if _, written := ns.Artifacts[event.Manifest]; written {

@@ -45,8 +45,8 @@ func readMap(t *testing.T, d *store.Dir, name string) map[string]any {
 	return m
 }
 
-// BASH-BEHAVIOUR 4.3: the states of the providers, from pending to the end, and the session's counters, which do not
-// count iterations in blocks.
+// BASH-BEHAVIOUR 4.3: the files show the states of the providers, from pending to the end. The session's counters do
+// not count iterations in blocks.
 func TestProviderState(t *testing.T) {
 	s, d := begun(t, block())
 	s.enter("0")

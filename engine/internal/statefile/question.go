@@ -25,17 +25,17 @@ type Question struct {
 	Text           string      `json:"text"`
 	Code           string      `json:"code,omitempty"` // error code of the escalation
 	Remedy         string      `json:"remedy,omitempty"`
-	Escalation     string      `json:"escalation,omitempty"` // id of the newest escalation, if the question is one
+	Escalation     string      `json:"escalation,omitempty"` // id of the newest escalation file, "" for other questions
 	Options        []string    `json:"options"`
 	AcceptFeedback bool        `json:"accept_feedback"`
 	Preview        string      `json:"preview,omitempty"`
-	Shown          []event.Ref `json:"shown,omitempty"` // as shown; the path of a file outside the session is absolute
+	Shown          []event.Ref `json:"shown,omitempty"` // the files as shown; a path outside the session is absolute
 	Digest         string      `json:"digest"`
 	AskedAt        string      `json:"asked_at"`
 	Due            string      `json:"due,omitempty"`
-	// Description of a tool call, see [event.AskedCall].
+	// The members below describe a tool call, see [event.AskedCall].
 	Type      string   `json:"type,omitempty"`      // approval_request
-	Operation string   `json:"operation,omitempty"` // its category
+	Operation string   `json:"operation,omitempty"` // category of the call
 	Tool      string   `json:"tool,omitempty"`
 	Paths     []string `json:"files,omitempty"`
 	Command   string   `json:"command,omitempty"`
@@ -53,29 +53,29 @@ type Question struct {
 // approvalRequest is the Type of a question about a tool call.
 const approvalRequest = "approval_request"
 
-// The conditions of a question.
+// These constants are the values of [Question.Status].
 const (
 	QuestionOpen     = "open"
 	QuestionAnswered = "answered"
 	QuestionClosed   = "closed"
 )
 
-// questions keeps the files of a session's questions, and those of its escalations: each asking of an escalation has a
-// file of its own, since a question may be asked again under the same id.
+// questions keeps the files of a session's questions and escalations. An escalation gets a new file each time it is
+// asked, since a question may be asked again under the same id.
 type questions struct {
-	newest      map[string]*questionFile   // newest askings, by the id of the question
+	newest      map[string]*questionFile   // questions as last asked, by the id of the question
 	escalations map[string]*escalationFile // by the id of the escalation
 }
 
 type questionFile struct {
 	Question
 	askedAt time.Time
-	behind  bool // the file is behind the state, or may be
+	behind  bool // the file is or may be older than the state
 }
 
 type escalationFile struct {
 	question.File
-	behind bool // the file is behind the state, or may be
+	behind bool // the file is or may be older than the state
 }
 
 // observe applies an event and the state after it.
@@ -101,7 +101,7 @@ func (all *questions) observe(p *plan.Plan, e event.Event, st state.State) {
 	}
 }
 
-// follow adds the questions of a state that are new.
+// follow adds the new questions of a state.
 func (all *questions) follow(p *plan.Plan, st state.State) {
 	for id, q := range st.Questions {
 		if f, known := all.newest[id]; known && f.askedAt.Equal(q.AskedAt) {
@@ -125,7 +125,7 @@ func (all *questions) follow(p *plan.Plan, st state.State) {
 	}
 }
 
-// newQuestionFile returns the file of a question, completed by the question of the state.
+// newQuestionFile returns f completed with the members of q, the question in the state.
 func newQuestionFile(f Question, q state.Question) *questionFile {
 	f.Kind, f.Text, f.Options, f.AcceptFeedback, f.Preview, f.Shown = q.Kind, q.Text, q.Options, q.AcceptFeedback, q.Preview, q.Shown
 	f.Digest, f.AskedAt, f.Due, f.Code, f.Remedy, f.Escalation = q.Digest, stamp(q.AskedAt), timestamp(q.Due), q.Code, q.Remedy, q.Escalation
@@ -160,8 +160,8 @@ func (f *escalationFile) resolve(status question.Status, text, by string, at tim
 	f.By, f.ResolvedAt, f.behind = by, at, true
 }
 
-// write writes the files that are behind a state, at a time. The first call writes all of them, because a crash may
-// have come between the journal and a file.
+// write writes the files that are older than a state; at is the time of the newest event. The first call writes all
+// files, because a crash may have come between the journal and a file.
 func (all *questions) write(dir *store.Dir, p *plan.Plan, st state.State, at time.Time) error {
 	all.follow(p, st)
 	var errs []error
@@ -179,7 +179,7 @@ func (all *questions) write(dir *store.Dir, p *plan.Plan, st state.State, at tim
 	return errors.Join(errs...)
 }
 
-// writeBehind writes a file that is behind.
+// writeBehind writes a file if behind is set, and clears behind unless the write fails.
 func writeBehind(dir *store.Dir, name string, behind *bool, render func() ([]byte, error)) error {
 	if !*behind {
 		return nil
@@ -210,8 +210,8 @@ func (f *questionFile) update(st state.State) {
 	}
 }
 
-// update brings a pending escalation up to date with the state. A closed one without an answer was settled by the
-// resume or the end of the run.
+// update brings a pending escalation up to date with the state. If its question is closed without an answer, a resume
+// or the end of the run has closed it.
 func (f *escalationFile) update(st state.State, at time.Time) {
 	if f.Status != question.Pending {
 		return

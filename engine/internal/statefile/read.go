@@ -45,7 +45,7 @@ func readFrom(s *store.Store, name, upTo string) (Document, error) {
 	return d, err
 }
 
-// decode reads the members of an object until the one named upTo, or its end.
+// decode reads the members of an object up to the member upTo, or to the end of the object.
 func decode(r io.Reader, upTo string) (Document, error) {
 	var d Document
 	err := d.readMembers(json.NewDecoder(r), upTo)

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// ofBash is a state as the Bash engine leaves it.
+// ofBash is a state.json of the Bash engine.
 const ofBash = `{
   "session": "demo", "type": "loop", "started_at": "2026-01-01T00:00:00Z", "status": "complete",
   "current_stage": 0, "iteration": 1, "iteration_completed": 1, "iteration_started": null, "stages": [],

@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// smallFile is the size below which the file is written for each event of an iteration, while the kernel continues.
+	// smallFile is the size in bytes below which each iteration's event writes the file, while the kernel continues.
 	smallFile = 256 << 10
 	// interval is the delay after which a larger file is written, once for all events of that time. Thus an iteration
-	// does not wait until the history of a thousand others is written.
+	// does not wait until the history of a thousand other iterations is written.
 	interval = time.Second
-	// pauses is the minimum delay of the next write, as a multiple of the duration of the last one. Thus a history of a
-	// hundred thousand iterations is not written all the time.
+	// pauses is the minimum delay of the next write, as a multiple of the duration of the last write. Thus a history of
+	// a hundred thousand iterations is not written all the time.
 	pauses = 20
 )
 
 // Writer keeps these files in step with a session's journal: state.json, the state files of providers in parallel
-// blocks, questions, escalations, and the tool calls of steps. state.json is replaced atomically and not synced. It
-// is written at every transition and stop, and for the events of iterations while it is cheap compared to them, see
-// [Writer.Sync]; otherwise within a second, at most once a second, and less often if a write takes long. Its
-// methods are safe for concurrent use.
+// blocks, questions, escalations, and the tool calls of steps. state.json is replaced atomically and not synced. It is
+// written at every transition and stop, and for the events of iterations while the file is small, see [Writer.Sync]. A
+// larger file is written a second after such an event, or later if writes take long. The methods of a Writer are safe
+// for concurrent use.
 type Writer struct {
 	dir  *store.Dir
 	plan *plan.Plan
@@ -57,7 +57,7 @@ func New(dir *store.Dir, p *plan.Plan) *Writer {
 func (w *Writer) Replay(e event.Event, st state.State) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_ = w.observe(e, st) // plain text always renders
+	_ = w.observe(e, st) // an unreadable imported history is left out
 	w.calls.observe(w.plan, e)
 }
 

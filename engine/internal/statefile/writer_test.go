@@ -181,12 +181,12 @@ func TestWhenTheFileIsWritten(t *testing.T) {
 		i := 0
 		for ; size() < 256<<10; i++ {
 			s.iterate("0", i+1)
-			if got, want := seen(t, d), s.st.Seq-1; got != want { // the decision waits
+			if got, want := seen(t, d), s.st.Seq-1; got != want { // the decision is not yet written
 				t.Fatalf("while small: event %d seen, want %d", got, want)
 			}
 		}
 		large := seen(t, d)
-		time.Sleep(time.Hour) // however long the last write was ago, no iteration waits for this one
+		time.Sleep(time.Hour) // even long after the last write, no iteration waits for a write
 		s.iterate("0", i+1)
 		testkit.Equal(t, large, seen(t, d))
 		time.Sleep(time.Second)

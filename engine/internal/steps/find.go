@@ -112,8 +112,8 @@ func (f *finder) dependencies(step *item) ([]string, error) {
 	return c.ids, err
 }
 
-// find returns the step or the items around steps with a name. If both exist, a step names the step, and an item around
-// steps the items.
+// find returns the step with a name, or the items around steps with that name. If both exist, a dependency of a step
+// means the step, and a dependency of an item around steps means the items.
 func (f *finder) find(name string, by *item) []*item {
 	outer := f.outer[name]
 	if step := f.byID[name]; step != nil && (by.leaf || outer == nil) {
@@ -129,7 +129,7 @@ type collector struct {
 	seen map[*item]bool
 }
 
-// named adds the items that an item names.
+// named adds the items that an item depends on.
 func (c *collector) named(it *item) error {
 	names, err := c.dependencyNames(it)
 	if err != nil {
@@ -169,7 +169,7 @@ func (c *collector) add(it *item) error {
 	return nil
 }
 
-// dependencyNames returns the names in an item's list of dependencies; a single one may be a text.
+// dependencyNames returns the names in an item's list of dependencies; a single name may be a text.
 func (c *collector) dependencyNames(it *item) ([]string, error) {
 	var names []string
 	switch v := it.value[c.dependsKey].(type) {

@@ -10,13 +10,13 @@ import (
 type item struct {
 	place string // "tasks[0].steps[2]"
 	value map[string]any
-	outer *item   // the item of the list before it on the path, nil for none
+	outer *item   // the item around this item, in the list before on the path; nil for none
 	items []*item // the items of the next list on the path
 	leaf  bool
 }
 
-// walk finds the items at the path in data. outermost are the items of its first list, with the items within them.
-// last are the items of its last list, in order. A missing or null member counts as an empty list.
+// walk finds the items at the path in data. outermost are the items of the path's first list, with the items within
+// them. last are the items of the path's last list, in order. A missing or null member counts as an empty list.
 func walk(p plan.StepPath, data map[string]any) (outermost, last []*item, err error) {
 	w := walker{}
 	outermost, err = w.down(p, data, "", nil)

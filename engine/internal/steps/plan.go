@@ -17,7 +17,7 @@ import (
 // Planner plans the steps of one run. It is safe for concurrent use.
 type Planner struct{ *effect.Env }
 
-// Bounds of a step's texts in events, in bytes, and of all steps: a line of the journal must hold them.
+// These constants bound a step's texts in events, and the data of all steps, in bytes, so that a journal line holds it.
 const (
 	maxTitle  = 80
 	maxAction = 64
@@ -55,7 +55,7 @@ func find(j *effect.Effect) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	if contract := siblings[i].Artifact; contract != nil { // else it hands on another node's artifact
+	if contract := siblings[i].Artifact; contract != nil { // a node without a contract hands on another node's artifact
 		if err := a.CheckVersion(contract); err != nil {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func find(j *effect.Effect) ([]Step, error) {
 	return steps, nil
 }
 
-// keep writes the steps. The digest of a step's file is equal for equal items and shows changes.
+// keep writes each step to a file. The digest of the file is equal for equal items and shows changes.
 func keep(j *effect.Effect, steps []Step) ([]event.StepData, error) {
 	dir, err := store.NodeAt(j.Plan, j.Command.Location)
 	if err != nil {

@@ -49,7 +49,7 @@ func planned(t *testing.T, visit int, made map[string]any) (event.StepsPlannedDa
 	return d, dir
 }
 
-// The whole item is in a file whose digest is the same for the same item, in whatever order it is written.
+// The whole item is in a file whose digest is the same for the same item, whatever the order of its keys.
 func TestSteps(t *testing.T) {
 	d, dir := planned(t, 2, map[string]any{"steps": []any{
 		map[string]any{"id": "s1", "title": strings.Repeat("t", 100), "action": "RUN_COMMAND", "z": 1, "a": []any{"x"}},

@@ -18,7 +18,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Strategies finds termination strategies by type, as a node configures them; the error lists the existing ones.
+// Strategies finds termination strategies by type, as a node configures them; the error lists the existing types.
 type Strategies interface {
 	Termination(ctx context.Context, name string, n *plan.Node) (sdk.Termination, error)
 }
@@ -32,7 +32,7 @@ type Asker struct {
 // DecideLimit is the time limit of a strategy for one reply.
 const DecideLimit = 10 * time.Minute
 
-// Bounds of the data that strategies receive and return, in bytes.
+// These constants bound the data that strategies receive and return, in bytes.
 const (
 	maxAnswer = 4 << 20 // the text of a provider's answer
 	maxState  = 8 << 10 // a strategy's own state, which every state of the session carries
@@ -120,7 +120,7 @@ func (k *strategyCall) askStrategy(ctx context.Context, req sdk.DecideRequest) (
 	return t.Decide(ctx, req)
 }
 
-// judged returns the data of the Bash engine's event about a decision that took questions.
+// judged returns the data of judge_complete, the Bash engine's event about a decision that took questions.
 func judged(l state.Loop, d sdk.Decision) event.JudgeCompleteData {
 	if l.Answer != nil && l.Answer.Error != "" {
 		return event.JudgeCompleteData{Status: "failed", Reason: "invoke_failed"}
@@ -129,20 +129,20 @@ func judged(l state.Loop, d sdk.Decision) event.JudgeCompleteData {
 		return event.JudgeCompleteData{Status: "failed", Reason: event.Truncate(d.Reason, event.MaxReason)}
 	}
 	complete := event.JudgeCompleteData{Status: "success", Reason: event.Truncate(d.Reason, event.MaxReason)}
-	if len(d.Record) <= event.MaxText { // judge.json has all of it
+	if len(d.Record) <= event.MaxText { // judge.json has the whole record
 		complete.Result = d.Record
 	}
 	return complete
 }
 
-// record records an event that only informs. It belongs to the iteration, not to the command.
+// record records an event that only informs. The event belongs to the iteration, not to the command.
 func (k *strategyCall) record(ctx context.Context, t event.Type, data any) {
 	about := k.Event(t, data)
 	about.Key = ""
 	k.RecordInfo(ctx, about)
 }
 
-// question writes the prompt of a question to a file, because of its size and for readers.
+// question writes the prompt of a question to a file, because the prompt may be long and users may read it.
 func (k *strategyCall) question(it store.Iteration, q *sdk.Question) (*event.QuestionData, error) {
 	if q == nil {
 		return nil, failure.New(failure.StrategyFailed, "it asks without a question")
@@ -197,7 +197,7 @@ type Measured struct {
 	Reason string          `json:"reason,omitempty"` // why it did not pass or was left out
 	Error  string          `json:"error,omitempty"`  // why nothing could be measured
 	Facts  json.RawMessage `json:"facts,omitempty"`  // the content of the facts file
-	// LeftOut reports that the plan leaves the check out, so that nothing was measured. Passed is then true, too.
+	// LeftOut reports whether the plan leaves the check out, so that nothing was measured. Then Passed is true, too.
 	LeftOut bool `json:"left_out,omitempty"`
 }
 
@@ -224,7 +224,7 @@ func (k *strategyCall) measured(checks []state.Measurement) ([]json.RawMessage, 
 	return all, nil
 }
 
-// outputs returns the outputs of the iterations that count.
+// outputs returns the outputs of the iterations since the last stage retry.
 func (k *strategyCall) outputs() ([]sdk.FileRef, error) {
 	before, err := k.Inputs.Outputs(k.Command.Location, k.loop.Before)
 	if err != nil {

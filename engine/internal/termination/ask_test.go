@@ -204,7 +204,7 @@ func TestQuestionAndAnswer(t *testing.T) {
 	testkit.Equal(t, []event.Type{event.JudgeStart, event.JudgeComplete}, types)
 }
 
-// The failure of a provider is an answer, too; the answer of a stopped provider is the kind of the stop.
+// The failure of a provider is an answer, too; the answer of a stopped provider names the kind of the stop.
 func TestQuestionWithoutAnswer(t *testing.T) {
 	b := newBench(t, nil)
 	ref, err := b.asker.Dir.Write("question", []byte("?"))

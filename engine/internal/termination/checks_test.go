@@ -41,8 +41,8 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// Every strategy receives the check results; after a stage retry it counts from the start, with the results since
-// then.
+// Every strategy receives the check results. After a stage retry, only the iterations and outputs since then are in its
+// request.
 func TestAskAfterAStageRetry(t *testing.T) {
 	var got sdk.DecideRequest
 	b := newBench(t, func(req sdk.DecideRequest) (sdk.Decision, error) {

@@ -8,9 +8,9 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Fixed stops after a number of iterations. An agent that explicitly asks to stop ends the stage
-// earlier, unless early_stop is false. A suspected plateau does not (REQUIREMENTS K17). It has no
-// state and is safe for concurrent use.
+// Fixed stops after a number of iterations. An agent that explicitly asks to stop ends the stage earlier, unless
+// early_stop is false. A suspected plateau does not end it earlier (REQUIREMENTS K17). Fixed has no state and is safe
+// for concurrent use.
 type Fixed struct{}
 
 // Describe implements sdk.Termination.

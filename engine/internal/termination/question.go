@@ -74,8 +74,8 @@ func (k *strategyCall) put(ctx context.Context, providers effect.Providers) (str
 	return k.Redactor.ForAgent().Text(cmp.Or(r.Output, x.text.Text())), (*event.Usage)(cmp.Or(r.Usage, x.usage.Load())), err
 }
 
-// keepLog writes only judge.log, for an answer that does not count: its text, or the reason why it is
-// missing.
+// keepLog writes only judge.log, for an answer that does not count. text is the answer, or the reason why there is
+// none.
 func (k *strategyCall) keepLog(text string) error {
 	it, err := k.Iteration()
 	if err != nil {
@@ -84,8 +84,8 @@ func (k *strategyCall) keepLog(text string) error {
 	return k.Dir.Replace(it.JudgeLog(), []byte(text[:min(len(text), maxAnswer)]))
 }
 
-// keepAnswer writes the answer for the strategy, and as judge.log, where the Bash engine's users
-// look for it. Of an answer over the limit the beginning is kept.
+// keepAnswer writes the answer to a file for the strategy, and to judge.log for users of the Bash engine. Only the
+// beginning of an answer over the limit is kept.
 func (k *strategyCall) keepAnswer(text string) (*event.Ref, error) {
 	if len(text) > maxAnswer {
 		text = strings.ToValidUTF8(text[:maxAnswer], "")

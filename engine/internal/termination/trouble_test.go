@@ -80,8 +80,8 @@ func TestQuestionToTheNodesOwn(t *testing.T) {
 	}
 }
 
-// A question that cannot be put is answered with the reason, so that the strategy can decide without it; a journal
-// error of an informative event does not prevent that.
+// A question that cannot be put is answered with the reason, so that the strategy can decide without an answer. A
+// journal error of an informative event does not prevent this.
 func TestNoAnswer(t *testing.T) {
 	for _, tt := range []struct {
 		name     string

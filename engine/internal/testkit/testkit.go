@@ -36,7 +36,7 @@ func Fails(t testing.TB, err error, text string) {
 // Error returns the error of a call that also has a value.
 func Error[T any](_ T, err error) error { return err }
 
-// Session creates a session in the project at root, and closes both with the test.
+// Session creates a session in the project at root, and closes both at the end of the test.
 func Session(t testing.TB, root, name string) (*store.Project, *store.Dir) {
 	t.Helper()
 	project, err := store.OpenProject(root)

@@ -11,8 +11,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Set returns the document with the value at a path of keys set; missing maps on the path are created. value is
-// YAML, or with text a plain text. Comments and the order of the keys are kept; all lines get the form of the library,
+// Set returns the document with the value at a path of keys set; missing maps on the path are created. value is YAML,
+// or plain text if text is set. Comments and the order of the keys are kept; all lines get the form of the library,
 // without blank lines. data must be empty, or a document without faults whose root is a map.
 func Set(data []byte, keys []string, value string, text bool) ([]byte, error) {
 	wanted, err := valueNode(value, text)
@@ -25,7 +25,7 @@ func Set(data []byte, keys []string, value string, text bool) ([]byte, error) {
 	}
 	var comments []byte
 	if len(document.Content) == 0 {
-		comments = data // the library drops them
+		comments = data // the library drops comments without a value
 	}
 	if len(document.Content) == 0 || isNull(document.Content[0]) {
 		document = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode, Tag: "!!map"}}}

@@ -108,7 +108,7 @@ func FuzzSet(f *testing.F) {
 	})
 }
 
-// without returns the document as JSON, without the member that is set.
+// without returns the document as JSON, without the member a, which FuzzSet sets.
 func without(n *yamldoc.Node) string {
 	all := map[string]any{}
 	if n != nil && n.Kind == yamldoc.Map {

@@ -70,9 +70,9 @@ func renderNode(v any) (*yaml.Node, error) {
 	}
 }
 
-// textNode returns a text in its most readable form. The library quotes all texts that readers would take for
-// something else, except one like a merge key. Block scalars that begin with a space or contain a carriage return
-// do not survive.
+// textNode returns a text in its most readable form. The library quotes all texts that readers would take for something
+// else, except the text of a merge key. Block scalars that begin with a space or contain a carriage return would be
+// read differently.
 func textNode(s string) *yaml.Node {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}

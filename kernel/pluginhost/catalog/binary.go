@@ -12,17 +12,17 @@ import (
 // Prefix begins the name of every plugin's binary, in directories and in the lock.
 const Prefix = "agent-plugin-"
 
-// Binary is an open, verified file of a plugin. The caller closes it.
+// Binary is an open file of a plugin, with its digest. The caller closes it.
 type Binary struct {
 	// File is the open file whose digest was computed.
 	File *os.File
-	// Path is the path by which it was opened.
+	// Path is the path by which File was opened.
 	Path string
-	// Name is the name in the lock: the base name of its file, or the name given to [Verifier.ReadSelf].
+	// Name is the name in the lock: the base name of the file, or the name given to [Verifier.ReadSelf].
 	Name string
-	// Args are its first arguments; none for a file that is a single plugin.
+	// Args are the plugin's first arguments; none for a file that is a single plugin.
 	Args []string
-	// SHA256 is its digest in lower-case hex.
+	// SHA256 is the digest of File in lower-case hex.
 	SHA256 string
 	// Size is in bytes, ModTime in nanoseconds since 1970.
 	Size    int64
@@ -55,7 +55,7 @@ func unfitReason(info fs.FileInfo) string {
 	return ""
 }
 
-// errReplaced says that the file of the running program is not the one that was started.
+// errReplaced says that the file of the running program is not the file that was started.
 var errReplaced = errors.New("the program was replaced while it runs")
 
 func openError(path string, err error) error {

@@ -28,16 +28,16 @@ type Cache struct {
 
 	mu          sync.Mutex
 	loaded      bool
-	entries     map[string]cachedDescription // by the command line: one program may be several plugins by its arguments
-	noResponses map[string]noResponse        // likewise
+	entries     map[string]cachedDescription // by the command line: with other arguments a program is another plugin
+	noResponses map[string]noResponse        // by the command line, too
 	digests     map[string]cachedDigest      // by the path
 }
 
-// cachedDigest is the SHA-256 of a file while it has the identity.
+// cachedDigest is the SHA-256 of a file, valid as long as the file has this identity.
 type cachedDigest struct {
 	Identity identity `json:"identity"`
 	SHA256   string   `json:"sha256"` // in lower-case hex
-	fresh    bool     // read by this process
+	fresh    bool     // computed by this process
 }
 
 type cachedDescription struct {
@@ -45,7 +45,7 @@ type cachedDescription struct {
 	Description sdk.Description `json:"description"`
 }
 
-// noResponse records a plugin that did not answer in time, so that not every command waits for it again.
+// noResponse records a plugin that did not answer in time, so that the next commands do not wait for that plugin.
 type noResponse struct {
 	binaryID
 	Until  time.Time `json:"until"`
@@ -128,7 +128,7 @@ func (c *Cache) PutNoResponse(b *Binary, f *failure.Error) {
 }
 
 // digest returns the SHA-256 of an open file in lower-case hex, without moving its offset. An unchanged file is read
-// once: by this process if fresh is set, otherwise by any.
+// once by each process if fresh is set, otherwise once by all processes.
 func (c *Cache) digest(path string, f *os.File, info fs.FileInfo, fresh bool) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

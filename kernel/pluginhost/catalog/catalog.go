@@ -23,7 +23,7 @@ type Config struct {
 	Describe func(ctx context.Context, b *Binary) (sdk.Description, error)
 	// DescribeRunning asks a plugin whose process already runs.
 	DescribeRunning func(ctx context.Context, c Plugin) (sdk.Description, error)
-	// Shared is a catalog whose registered components this one also has, nil for none.
+	// Shared is a catalog whose registered components this catalog also has, nil for none.
 	Shared *Catalog
 }
 
@@ -31,7 +31,7 @@ type Config struct {
 type Catalog struct {
 	cfg Config
 
-	describing sync.Mutex // one description of the plugins at a time
+	describing sync.Mutex // held while the plugins are described
 
 	mu      sync.Mutex
 	local   []Entry
@@ -40,11 +40,11 @@ type Catalog struct {
 
 // Entry is one component.
 type Entry struct {
-	// Component is its description.
+	// Component is the component's description.
 	Component sdk.Component
 	// Plugin is the component's plugin; the zero value for a component of this process.
 	Plugin Plugin
-	// Target is the component of this process, nil for a plugin's.
+	// Target is the component of this process, nil for a component of a plugin.
 	Target any
 }
 
@@ -64,7 +64,7 @@ type DescribedPlugin struct {
 // New returns a catalog; nothing is started yet.
 func New(cfg Config) *Catalog { return &Catalog{cfg: cfg} }
 
-// Register adds a component of this process. A second one of the same kind and name is an error.
+// Register adds a component of this process. A second component of the same kind and name is an error.
 func (c *Catalog) Register(component sdk.Component, target any) error {
 	if component.Name == "" {
 		return fmt.Errorf("register a %s: its description has no name", component.Kind)
@@ -96,7 +96,7 @@ func (c *Catalog) registered() []Entry {
 }
 
 // Plugins describes every plugin found, once. A plugin without a description is listed with its error and does
-// not affect the others. The error is always ctx's.
+// not affect the others. The only error is the cause of ctx.
 func (c *Catalog) Plugins(ctx context.Context) ([]DescribedPlugin, error) {
 	c.describing.Lock()
 	defer c.describing.Unlock()
@@ -157,8 +157,8 @@ func (c *Catalog) describePlugin(ctx context.Context, candidate Plugin) Describe
 	return p
 }
 
-// Describe returns the description of a plugin with a verified binary, from the cache if possible, and without
-// starting a bundled plugin.
+// Describe returns the description of a plugin with a verified binary: from [Plugin.Describe] if set, else from the
+// cache, else from a started process.
 func (c *Catalog) Describe(ctx context.Context, candidate Plugin, b *Binary) (sdk.Description, error) {
 	if candidate.Describe != nil {
 		return describeBundled(candidate)

@@ -189,8 +189,8 @@ func FuzzCache(f *testing.F) {
 	})
 }
 
-// A plugin that does not answer is asked once in half a minute, across commands, unless its file changes. One
-// that fails at once is asked each time.
+// A plugin that does not answer is asked once in half a minute, across commands, unless its file changes. A
+// plugin that fails at once is asked each time.
 func TestSilentPluginIsNotWaitedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

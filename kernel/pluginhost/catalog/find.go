@@ -66,8 +66,8 @@ func unresponsive(plugins []DescribedPlugin) error {
 }
 
 // Find returns the component with the name, or else the first with the alias. If there is none, the failure of kind
-// provider_missing lists the existing components of the kind and the searched directories. A broken plugin of exactly
-// that name fails with its own error.
+// provider_missing lists the existing components of the kind and the searched directories. If a broken plugin has
+// exactly that name, its own error is returned.
 func (c *Catalog) Find(ctx context.Context, kind sdk.Kind, name string) (Entry, error) {
 	for _, e := range c.registered() {
 		if matches(e.Component, kind, name) {
@@ -115,8 +115,8 @@ func (c *Catalog) missingError(entries []Entry, kind sdk.Kind, name string) erro
 	return f.WithHint("%s", c.missingHint(kind, name, exist)).WithDetail(strings.Join(broken, "\n"))
 }
 
-// LoadError returns why the described plugin with exactly this name cannot be used, nil if it can or there is
-// none.
+// LoadError returns why the described plugin with exactly this name cannot be used, nil if it can be used or does not
+// exist.
 func (c *Catalog) LoadError(name string) *failure.Error {
 	for _, p := range c.describedPlugins() {
 		if p.Name == name {

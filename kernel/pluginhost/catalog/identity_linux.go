@@ -15,7 +15,7 @@ const settleTime = time.Second
 // because a writer cannot set ctime.
 type identity string
 
-// identify returns the identity of a file, "" for one that changed a moment ago and might change again unnoticed.
+// identify returns the identity of a file, "" for a file that changed a moment ago and might change again unnoticed.
 func identify(info fs.FileInfo) identity {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || time.Since(time.Unix(st.Ctim.Unix())) < settleTime {

@@ -9,8 +9,8 @@ import (
 // lockVersion is the version of plugins.lock that this program writes and reads.
 const lockVersion = 1
 
-// Lock holds the required digests of plugins: name of the binary, then platform ("linux/amd64"), then SHA-256
-// in lower-case hex. The zero value locks nothing. Concurrent changes are not safe.
+// Lock holds the required SHA-256 of plugins in lower-case hex, by the name of the binary and then by platform
+// ("linux/amd64"). The zero value locks nothing. Concurrent changes are not safe.
 type Lock struct {
 	Version int                          `json:"version"`
 	Plugins map[string]map[string]string `json:"plugins"`
@@ -36,8 +36,8 @@ const (
 
 // Standing is the result of comparing a plugin's binary with the locks.
 type Standing struct {
-	// Locked is no if nothing is locked for the plugin on this platform, else whether its digest is the locked
-	// one.
+	// Locked is [LockedNo] if no digest is locked for the plugin on this platform, [LockedYes] if the plugin has the
+	// locked digest, and [LockedMismatch] otherwise.
 	Locked LockState `json:"locked"`
 	// Lock is the file with the deciding entry, SHA256 the digest in it; both "" if nothing is locked.
 	Lock   string `json:"lock,omitempty"`
@@ -60,8 +60,8 @@ func (l Lock) Set(plugin, platform, sha256 string) {
 	}
 }
 
-// parseLock reads plugins.lock. Unknown members are ignored. A newer version is refused, because an unreadable
-// lock must not count as an empty one.
+// parseLock reads plugins.lock. Unknown members are ignored. Any other version is refused, because an unreadable lock
+// must not count as an empty lock.
 func parseLock(b []byte) (l Lock, err error) {
 	if err := json.Unmarshal(b, &l); err != nil {
 		return Lock{}, err

@@ -8,13 +8,13 @@ type Plugin struct {
 	Name string `json:"name"`
 	// Path is the file, possibly a symbolic link. For a bundled plugin it is the running program.
 	Path string `json:"path"`
-	// Args are its first arguments; none for a file that is a single plugin.
+	// Args are the plugin's first arguments; none for a file that is a single plugin.
 	Args []string `json:"args,omitempty"`
-	// Source is the origin of its directory, or says that it is bundled.
+	// Source is the origin of the plugin's directory, [FromBundle] or [FromReattach].
 	Source Source `json:"source"`
-	// Running is the process of a plugin that already runs, nil for all others: Path is its socket then.
+	// Running is the process of a plugin that already runs, nil for all others. If it is set, Path is its socket.
 	Running *RunningProcess `json:"running,omitempty"`
-	// Describe describes a bundled plugin, see [Bundled]; nil if it must be started for that.
+	// Describe describes a bundled plugin, see [Bundled]; nil if the plugin must be started to be described.
 	Describe func() (sdk.Description, error) `json:"-"`
 }
 
@@ -41,18 +41,18 @@ type RunningProcess struct {
 	Version  int    `json:"version"`
 	// PID is its process id, for messages.
 	PID int `json:"pid"`
-	// Address is the absolute path of its Unix socket.
+	// Address is the absolute path of the process's Unix socket.
 	Address string `json:"addr"`
 }
 
-// Bundled is a plugin that the running program contains: started with Args, the program serves it in that
-// process and does nothing else.
+// Bundled is a plugin that the running program contains: started with Args, the program serves the
+// plugin and does nothing else.
 type Bundled struct {
 	// Name is the plugin's name, as in agent-plugin-<name>.
 	Name string
 	// Args are the arguments; at least one.
 	Args []string
-	// Describe describes the plugin in this process, so that none has to be started. It must return the same
-	// as the served plugin. Nil: the plugin is started, and its description cached.
+	// Describe describes the plugin in this process, so that no process has to be started. It must return
+	// the same description as the served plugin. Nil: the plugin is started, and its description cached.
 	Describe func() (sdk.Description, error)
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// FromReattach is the source of a plugin whose process already runs, named by the user's variable.
+// FromReattach is the source of a plugin whose process already runs and is named in the variable.
 const FromReattach Source = client.ReattachVariable
 
-// ParseRunning reads the value of the variable, as printed by `agent-plugin-x debug`: an object with one member per
-// plugin. An empty text has none. The error is a failure of kind config_invalid.
+// ParseRunning reads the value of the user's variable, as printed by `agent-plugin-x debug`: an object with one member
+// per plugin. An empty text names no plugin. The error is a failure of kind config_invalid.
 func ParseRunning(text string) ([]Plugin, error) {
 	if text == "" {
 		return nil, nil

@@ -18,8 +18,8 @@ import (
 type Search struct {
 	// Dirs are searched in order.
 	Dirs []SearchDir
-	// Project is the directory of the run. Directories inside it are refused unless a flag named them or the
-	// user trusts them, because a repository must not bring its own plugins. "" for none.
+	// Project is the directory of the run. Directories inside it are refused without the user's consent, see
+	// [Search.FromProject], because a repository must not bring its own plugins. "" for none.
 	Project string
 	// Trusted reports whether the user trusts a directory; nil trusts none.
 	Trusted func(dir string) (bool, error)
@@ -34,9 +34,9 @@ type Search struct {
 	Home string
 }
 
-// Ignored is an ignored file or directory.
+// Ignored is a file, directory or bundled plugin that the search does not use.
 type Ignored struct {
-	// Path is the file or directory.
+	// Path is the file or directory, or the command line of a bundled plugin.
 	Path string `json:"path"`
 	// Reason completes the sentence "ignored, because it is ...".
 	Reason string `json:"reason"`
@@ -81,7 +81,7 @@ func (f *SearchResult) addIgnored(path, reason string) {
 	f.Ignored = append(f.Ignored, Ignored{Path: path, Reason: reason})
 }
 
-// list returns the files of a directory by name, none for one that does not exist or is refused.
+// list returns the files of a directory, sorted by name; none if the directory does not exist or is refused.
 func (s Search) list(d SearchDir, f *SearchResult) []string {
 	info, err := os.Stat(d.Dir)
 	switch {
@@ -112,7 +112,7 @@ func (s Search) list(d SearchDir, f *SearchResult) []string {
 	return paths
 }
 
-// refusalReason says why nothing of a directory may be used, "" if it may.
+// refusalReason returns why nothing in a directory may be used, "" if the directory may be used.
 func (s Search) refusalReason(d SearchDir, info fs.FileInfo) string {
 	if reason := Exposure(info); reason != "" {
 		return "a directory that is " + reason
@@ -124,8 +124,8 @@ func (s Search) refusalReason(d SearchDir, info fs.FileInfo) string {
 	return ""
 }
 
-// FromProject reports whether a directory comes from the project and not from the user: it is inside the
-// project, no flag named it, and the user does not trust it.
+// FromProject reports whether a directory is inside the project without the user's consent. Consent is a flag, trust, a
+// program started from the project, or a configuration directory of a home in the project.
 func (s Search) FromProject(d SearchDir) bool {
 	// A user that runs a program from the project already trusts the project more than any plugin requires.
 	if s.Project == "" || d.Source == FromFlag || d.Source == FromExecutable {
@@ -166,7 +166,7 @@ func PluginName(file string) (name string, ok bool) {
 	return name, ok && validName.MatchString(name)
 }
 
-// inspectFile returns the plugin's name of a file, or the reason why the file is not a plugin.
+// inspectFile returns the name of the plugin in a file, or the reason why the file is not a plugin.
 func inspectFile(path string) (name, reason string) {
 	name, ok := PluginName(filepath.Base(path))
 	if !ok {
@@ -194,7 +194,7 @@ func inspectFile(path string) (name, reason string) {
 	return name, ""
 }
 
-// Exposure says why another user could have written the file or directory, "" if none could: it must belong to
+// Exposure says why another user could have written the file or directory, "" if none could. The file must belong to
 // this user or to root and must not be writable by all users.
 func Exposure(info fs.FileInfo) string {
 	if info.Mode().Perm()&0o002 != 0 {

@@ -18,7 +18,7 @@ func runningProgram(path string) selfProgram {
 	return selfProgram{path: path, info: info}
 }
 
-// open refuses a file that has replaced the program since.
+// open opens the program's file, and refuses a file that has replaced it since then.
 func (s selfProgram) open() (*os.File, error) {
 	f, err := os.Open(s.path)
 	if err != nil {

@@ -49,8 +49,8 @@ func ReadLock(path string) (Lock, error) {
 	return l, err
 }
 
-// ChangeLock changes the lock at path, plugins.lock or that of a project, which is readable by all users. No other
-// program can write in between.
+// ChangeLock reads the lock at path, calls change and writes the lock; no other Store can write it in between. The path
+// is plugins.lock or the lock of a project, which is readable by all users.
 func (s Store) ChangeLock(path string, change func(Lock)) error {
 	return s.withLock(func() error {
 		l, err := ReadLock(path)
@@ -78,7 +78,7 @@ func parseTrusted(b []byte) (f trustedFile, err error) {
 	return f, err
 }
 
-// readConfig reads a file of the user's configuration; a missing one is the zero value.
+// readConfig reads a file of the user's configuration; a missing file has the zero value.
 func readConfig[T any](path string, parse func([]byte) (T, error)) (v T, err error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,7 +147,7 @@ func (s Store) changeTrusted(change func(dirs []string) []string) error {
 
 func (s Store) trustedPath() string { return filepath.Join(s.Dir, TrustedFile) }
 
-// withLock calls f while a file lock in the same directory is held.
+// withLock calls f while it holds a file lock in Dir.
 func (s Store) withLock(f func() error) error {
 	release, err := s.Guard(context.Background(), ".trust.lock")
 	if err != nil {
@@ -157,7 +157,7 @@ func (s Store) withLock(f func() error) error {
 	return f()
 }
 
-// Guard takes the file lock with a name in the directory, which it makes. It waits for the lock until ctx ends.
+// Guard makes Dir and locks a file in it by name. It waits for the lock until ctx ends. The caller calls release.
 func (s Store) Guard(ctx context.Context, name string) (release func(), err error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the configuration directory: %w", err)
@@ -172,8 +172,8 @@ func (s Store) Guard(ctx context.Context, name string) (release func(), err erro
 	return func() { _ = f.Close() }, nil
 }
 
-// writeJSON writes a file and its directory in one step: a reader sees the old or the new content. A new
-// directory may be listed by the users who may read the file.
+// writeJSON makes the directory of a file and replaces the file in one step: a reader sees the old or the new content.
+// A new directory may be listed by the users who may read the file.
 func writeJSON(path string, mode fs.FileMode, v any) (err error) {
 	defer func() {
 		if err != nil {

@@ -19,7 +19,7 @@ type Verifier struct {
 }
 
 // NewVerifier returns a verifier with the locks. The first lock with an entry for a plugin decides, so that a
-// project's lock after the user's can only add. The cache keeps the digests of files.
+// project's lock, listed after the user's, can only add entries. The cache keeps the digests of files.
 func NewVerifier(cache *Cache, locks ...Lock) *Verifier {
 	return &Verifier{locks: locks, cache: cache, self: runningProgram(programPath())}
 }
@@ -34,9 +34,9 @@ func (v *Verifier) Uncached() *Verifier {
 	return &Verifier{locks: v.locks, cache: NewCache(""), self: v.self}
 }
 
-// Open opens the plugin at path and checks it. Errors are of type [failure.Error]: provider_missing if there
-// is no such file, plugin_invalid if it cannot be executed, and plugin_untrusted if its digest is not the
-// locked one.
+// Open opens the plugin at path and checks it. Errors are of type [failure.Error]. The kind is provider_missing
+// without such a file, plugin_invalid if the file cannot be executed, and plugin_untrusted if its digest is not the
+// locked digest.
 func (v *Verifier) Open(path string) (*Binary, error) { return v.checkLocks(v.Read(path)) }
 
 // Read opens the plugin at path as Open does, without checking its digest against the locks.
@@ -49,8 +49,8 @@ func (v *Verifier) Read(path string) (*Binary, error) {
 	return v.inspect(f, &Binary{Path: path, Name: filepath.Base(path)})
 }
 
-// ReadSelf opens the program of this process as the bundled plugin with args; its name in the lock is name. It
-// opens the running program even if its file was replaced, because both parts must have the same version. Where
+// ReadSelf opens the program of this process as the bundled plugin with args; name is its name in the lock. The
+// running program is opened even if its file was replaced, because plugin and program must have the same version. Where
 // the system cannot do that, a replaced file is a failure of kind plugin_invalid.
 func (v *Verifier) ReadSelf(name string, args []string) (*Binary, error) {
 	path := v.self.path
@@ -64,7 +64,7 @@ func (v *Verifier) ReadSelf(name string, args []string) (*Binary, error) {
 // Self returns the path of the running program.
 func (v *Verifier) Self() string { return v.self.path }
 
-// inspect fills in the file's data, and closes it if it cannot be a plugin.
+// inspect fills in the data of the file, and closes the file if it cannot be a plugin.
 func (v *Verifier) inspect(f *os.File, b *Binary) (*Binary, error) {
 	b.File = f
 	if err := v.measure(b); err != nil {
@@ -74,7 +74,7 @@ func (v *Verifier) inspect(f *os.File, b *Binary) (*Binary, error) {
 	return b, nil
 }
 
-// checkLocks closes a binary that the locks refuse.
+// checkLocks returns the binary, or closes it and returns an error if the locks refuse it.
 func (v *Verifier) checkLocks(b *Binary, err error) (*Binary, error) {
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (v *Verifier) measure(b *Binary) error {
 		return failure.New(failure.PluginInvalid, "plugin %s is %s", b.Command(), reason).
 			WithHint("a plugin is an executable file; see `%s`", failure.Next("plugins", "list"))
 	}
-	locked := v.Standing(b.Name, "").Locked != LockedNo // this process itself reads a file that it compares with a lock
+	locked := v.Standing(b.Name, "").Locked != LockedNo // no digest of another process is compared with a lock
 	sum, err := v.cache.digest(b.Path, b.File, info, locked)
 	if err != nil {
 		return failure.New(failure.PluginInvalid, "take the digest of plugin %s: %w", b.Command(), err)
@@ -133,7 +133,7 @@ func (v *Verifier) Check(b *Binary) error {
 			"--project); if not, install it again from its source", failure.Next("plugins", "lock", strings.TrimPrefix(b.Name, Prefix)), s.Lock)
 }
 
-// Platform returns the name of this system in the lock: "linux/amd64".
+// Platform returns the name of this system in the lock, such as "linux/amd64".
 func Platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
 
 // programPath returns the path of the running program at its start.

@@ -57,7 +57,7 @@ func (i *Instance) notStartedError(err error) error {
 	return execError(i.command, err)
 }
 
-// earlyExitError returns the error of a process that ended before it printed anything.
+// earlyExitError returns the error of a process that ended before it printed a line on stdout.
 func (i *Instance) earlyExitError(stderr string) error {
 	if hasOtherCookie(stderr) {
 		return failure.New(failure.PluginInvalid,
@@ -94,7 +94,7 @@ func execError(path string, err error) *failure.Error {
 	return failure.New(failure.PluginInvalid, "start plugin %s: %w", path, err).WithHint("%s", hint)
 }
 
-// handshakeError explains a wrong first line: core|protocol|network|address|kind|certificate.
+// handshakeError explains a first line that is not core|protocol|network|address|kind|certificate as required.
 func handshakeError(path, line string, err error) *failure.Error {
 	parts := strings.Split(line, "|")
 	if len(parts) < 4 {
@@ -162,8 +162,8 @@ func cutLine(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// CallError returns the failure of the process for the error of a call outside any pool, if the process is the
-// cause.
+// CallError returns the failure of the process if its end caused err, else err. It is for calls that are not made
+// through a pool.
 func (i *Instance) CallError(ctx context.Context, err error) error {
 	if ctx.Err() != nil || i.Alive(ctx) {
 		return err

@@ -79,7 +79,7 @@ func (i *Instance) Kill() { _ = i.child.Kill(context.Background()) }
 // Alive reports whether the plugin answers within two seconds.
 func (i *Instance) Alive(ctx context.Context) bool { return i.health(ctx, healthTime) == nil }
 
-// Crash returns the failure of a call during which the process ended. It is for ended processes.
+// Crash returns the failure of a call during which the process ended. It is called after that end.
 func (i *Instance) Crash() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "plugin %s ended unexpectedly (%s)", i.command, i.child.Exit()).
 		WithHint("resume tries again; `%s` checks the plugin", failure.Next("plugins", "info", i.pluginName())).
@@ -144,7 +144,7 @@ func (i *Instance) health(ctx context.Context, limit time.Duration) error {
 	return i.client.Health(ctx)
 }
 
-// dial connects to the plugin's socket and refuses one of another user.
+// dial connects to the plugin's socket and refuses a socket of another user.
 func (s *socket) dial(ctx context.Context, _ string) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", s.address)
@@ -170,17 +170,17 @@ func (s *socket) peerError() error {
 // pluginName returns the plugin's name for `plugins info`.
 func (i *Instance) pluginName() string { return strings.TrimPrefix(i.name, catalog.Prefix) }
 
-// stderrTail returns the last lines of the plugin's stderr, or the first of its crash report, without secrets.
+// stderrTail returns the last lines of the plugin's stderr, or the first lines of its crash report, without secrets.
 func (i *Instance) stderrTail() string {
 	return lastLines(i.redactor.Tail(i.child.Tail(), process.StderrKept))
 }
 
-// finalStderr is stderrTail after a short wait for a process that is ending.
+// finalStderr returns the text of stderrTail after a short wait for a process that is ending.
 func (i *Instance) finalStderr() string {
 	return lastLines(i.redactor.Tail(i.child.Diagnose(context.Background()), process.StderrKept))
 }
 
-// lastLines returns at most twenty lines: the log has them all.
+// lastLines returns the last twenty lines, or the first twenty of a crash report; the log has all lines.
 func lastLines(words string) string {
 	const most = 20
 	lines := strings.Split(strings.TrimRight(words, "\n"), "\n")

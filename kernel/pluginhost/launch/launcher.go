@@ -34,7 +34,7 @@ type Config struct {
 	Spawner *process.Spawner
 	// Marker is set in the environment of every process.
 	Marker process.Marker
-	// Table searches for processes that left the group of their plugin. Nil: each plugin has its own.
+	// Table searches for processes that left the group of their plugin. Nil: each plugin has its own table.
 	Table *process.Table
 	// Logger is the launcher's own log.
 	Logger hclog.Logger
@@ -42,10 +42,10 @@ type Config struct {
 	PluginLogger hclog.Logger
 	// StartTimeout bounds the time from the start to the first answer; zero is [DefaultStartTimeout].
 	StartTimeout time.Duration
-	// SocketBases are the directories for socket directories; the first short one is used. Empty:
-	// $XDG_RUNTIME_DIR, the temporary directory, /tmp.
+	// SocketBases are the directories for socket directories; the first short directory is used. Empty: $XDG_RUNTIME_DIR,
+	// the temporary directory, /tmp.
 	SocketBases []string
-	// Sandbox confines the plugins whose request has a box.
+	// Sandbox confines the plugins whose request has a policy in Box.
 	Sandbox sandboxpolicy.Confiner
 	// Redactor removes secrets from the output of plugins before it is logged or put into a failure.
 	Redactor *redact.Redactor
@@ -145,8 +145,8 @@ func (l *Launcher) sandboxPolicy(ctx context.Context, o StartRequest) (*sandboxp
 	return &b, obtained, err
 }
 
-// makeDirs makes the socket directory and, for a confined process, a directory for temporary files in it. A
-// confined process gets one on a disk if possible, because programs it builds should not take memory.
+// makeDirs makes the socket directory and, for a confined process, a directory for temporary files in it. That
+// directory is on a disk if possible, because programs that the process builds should not take memory.
 func (l *Launcher) makeDirs(boxed bool) (dir *process.SocketDir, temp string, err error) {
 	bases := l.cfg.SocketBases
 	if boxed {
@@ -204,7 +204,7 @@ func (l *Launcher) connect(ctx context.Context, o StartRequest, i *Instance) err
 	return nil
 }
 
-// awaitHealth waits for the first answer for the rest of the start timeout. go-plugin connects without a
+// awaitHealth waits for the first answer, at most for the time left. go-plugin connects without a
 // deadline, so only the end of the process ends the wait.
 func (l *Launcher) awaitHealth(ctx context.Context, i *Instance, left time.Duration) error {
 	late := time.AfterFunc(left, func() {

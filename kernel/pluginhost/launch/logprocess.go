@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 )
 
-// loggedProcess is a process whose stderr is logged by our own reader, because go-plugin's does not redact and
-// has no limit.
+// loggedProcess is a process whose stderr is logged by our own reader, because go-plugin's reader does not
+// redact and has no limit.
 type loggedProcess struct {
 	*process.Process
 	log  *LogWriter

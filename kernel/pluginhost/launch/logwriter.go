@@ -33,10 +33,10 @@ type LogWriter struct {
 	redactor *redact.Redactor
 	limit    rateLimit
 
-	line      []byte // of the current line, at most maxLine
+	line      []byte // the current line, at most maxLine bytes
 	over      int    // number of bytes of the line beyond maxLine
 	panicking bool   // a Go panic is being printed
-	stacks    int    // stacks of goroutines printed by it
+	stacks    int    // stacks of goroutines printed by the panic
 }
 
 // NewLogWriter returns a LogWriter to log, whose level limits the output; r removes the secrets.
@@ -108,7 +108,7 @@ const (
 	moduleKey  = "@module"
 )
 
-// parseObject returns the line as hclog's JSON, nil if it is anything else. over bytes of it are missing.
+// parseObject returns the line as hclog's JSON, nil if it is anything else or if some bytes (over) are missing.
 func (w *LogWriter) parseObject(line string, over int) map[string]any {
 	if over > 0 || line[0] != '{' || w.panicking {
 		return nil
@@ -141,8 +141,8 @@ func (w *LogWriter) level(line string, members map[string]any) hclog.Level {
 	return hclog.Debug
 }
 
-// panicLevel returns the level of a line of a Go panic: error for the reason and the stack of its goroutine,
-// debug for the stacks of the others.
+// panicLevel returns the level of a line of a Go panic. It is error for the reason and the stack of the panicking
+// goroutine, debug for other stacks.
 func (w *LogWriter) panicLevel(line string) hclog.Level {
 	if strings.HasPrefix(line, "goroutine ") {
 		w.stacks++
@@ -175,7 +175,7 @@ func (w *LogWriter) plainMessage(line string, level hclog.Level, over int) strin
 	return cutText(w.lines.Line(cleanTerminal(line)), over)
 }
 
-// fields returns the members of the author, by name: names and values in turn.
+// fields returns the members that the plugin's author added, sorted by name: names and values in turn.
 func (w *LogWriter) fields(members map[string]any) []any {
 	names := make([]string, 0, len(members))
 	for name := range members {
@@ -201,7 +201,7 @@ func (w *LogWriter) value(name string, value any) any {
 	return w.cleanText(name, value)
 }
 
-// cleanText returns the loggable value of a field, "" for the message.
+// cleanText returns the loggable text of a field's value; the name is "" for the message.
 func (w *LogWriter) cleanText(name string, value any) string {
 	s, ok := value.(string)
 	if !ok {

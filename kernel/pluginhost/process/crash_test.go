@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// D1: wherever a kernel dies while it makes a socket directory, a later one removes it.
+// D1: wherever a kernel dies while it makes a socket directory, a later kernel removes the directory.
 func TestCrashedSocketDir(t *testing.T) {
 	const below = "AGENT_PIPELINES_TEST_SOCKETS"
 	if base := os.Getenv(below); base != "" { // the kernel

@@ -80,8 +80,8 @@ func namespace(pid string) string {
 	return ns
 }
 
-// isKernelAlive reports whether the kernel runs. A kernel with an unknown start time counts as running while its
-// number is in use.
+// isKernelAlive reports whether the marker's kernel runs. A kernel with an unknown start time counts as running while
+// its number is in use.
 func isKernelAlive(m Marker) bool {
 	fields, ok := store.StatFields(m.PID)
 	if !ok || fields[stateField] == "Z" {

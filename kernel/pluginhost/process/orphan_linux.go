@@ -20,10 +20,9 @@ import (
 // to do so within this time.
 const reapInterval = 5 * time.Second
 
-// reapOrphans reaps adopted processes that have ended, until stop is closed; otherwise each would keep its
-// number as a zombie while the host lives. A zombie counts if two searches find it and it is not in this
-// process's own group. A program that embeds the host and puts a child into another group should wait for it
-// soon after its end.
+// reapOrphans reaps adopted processes that have ended, until stop is closed; otherwise each would keep its number as a
+// zombie while the host lives. A zombie counts if two searches find it and it is not in this process's own group. A
+// program that embeds the host and puts a child into another group should wait for that child soon after its end.
 func reapOrphans(stop <-chan struct{}) {
 	look := time.NewTicker(reapInterval)
 	defer look.Stop()
@@ -38,7 +37,7 @@ func reapOrphans(stop <-chan struct{}) {
 	}
 }
 
-// reapZombies reaps the zombies of the previous search and returns those found now, with their start times.
+// reapZombies reaps the zombies that the previous search found, too. It returns the new ones with their start times.
 func reapZombies(before map[int]string) map[int]string {
 	now := zombies()
 	for pid, start := range now {
@@ -70,8 +69,8 @@ func zombies() map[int]string {
 	return found
 }
 
-// AdoptOrphans makes this process the parent of every descendant whose own parent ends, and reaps ended ones.
-// Orphans of plugins do not move to init while the host lives. The setting belongs to the whole process; restore
+// AdoptOrphans makes this process the parent of every descendant whose own parent ends, and reaps them after their
+// end. Orphans of plugins do not move to init while the host lives. The setting belongs to the whole process; restore
 // resets it.
 func AdoptOrphans() (restore func(), err error) {
 	var before int32

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// busyTries and busyPause bound the retries of a start that found the file open for writing: another
-	// process may hold it for the moment between its fork and its exec (golang/go#22315).
+	// busyTries and busyPause bound the retries of a start that found the file open for writing. Another process may hold
+	// the file between its fork and its exec (golang/go#22315).
 	busyTries = 3
 	busyPause = 20 * time.Millisecond
 	// diagnoseTime is how long Diagnose waits for the last output of a process that is ending.
@@ -30,8 +30,8 @@ const (
 type Spec struct {
 	// Path is the program's file, for messages and as argument 0.
 	Path string
-	// Binary is the same file, opened and verified. Where the system allows it, this very file is executed,
-	// even if Path leads to another one. The Process uses it only during Start.
+	// Binary is the same file, opened and verified. Where the system allows it, this very file is executed, even if Path
+	// leads to another file. The Process uses it only during Start.
 	Binary *os.File
 	// Args are the arguments after argument 0. Default none.
 	Args []string
@@ -39,7 +39,7 @@ type Spec struct {
 	Env []string
 	// Dir is the working directory.
 	Dir string
-	// Box confines the process, by Sandbox. Nil: it is not confined.
+	// Box is the policy with which Sandbox confines the process. Nil: it is not confined.
 	Box     *sandboxpolicy.Policy
 	Sandbox sandboxpolicy.Confiner
 	// Temp is the directory for temporary files of a confined process.
@@ -47,7 +47,7 @@ type Spec struct {
 	// Marker and Number are the values of the marker variables.
 	Marker Marker
 	Number int
-	// Table searches for processes that left the group. Nil: a table of its own.
+	// Table searches for processes that left the group. Nil: [New] makes a table.
 	Table *Table
 	// OnLeak is called with the processes that had left the group, after they were ended. Nil: none.
 	OnLeak func([]Survivor)
@@ -121,7 +121,7 @@ func (c *Process) exec(ctx context.Context, files []*os.File) (*os.Process, erro
 	return p, err
 }
 
-// command returns the command line: the program, or the one that confines it.
+// command returns the command line: of the program, or of the program that confines it.
 func (c *Process) command(ctx context.Context) (*sandboxpolicy.Command, error) {
 	p := sandboxpolicy.Program{
 		Path: c.spec.Path, File: executable(c.spec.Binary), Args: c.spec.Args, Env: slices.Concat(c.spec.Env, c.markerEnv()),

@@ -33,8 +33,8 @@ var errSocketDirTaken = errors.New("another process locked or removed the direct
 // makeTries is the maximum number of attempts: a sweep of another kernel may take a new directory before it is locked.
 const makeTries = 10
 
-// SocketDir is a private directory for a plugin's socket. It is locked while its kernel lives, so that later
-// kernels recognize the directories of killed ones.
+// SocketDir is a private directory for a plugin's socket. It is locked while its kernel lives, so that later kernels
+// recognize the directories of killed kernels.
 type SocketDir struct {
 	path string
 	lock *os.File // the directory itself

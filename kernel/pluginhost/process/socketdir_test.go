@@ -25,7 +25,7 @@ func TestSocketDir(t *testing.T) {
 	require(t, errors.Is(err, ErrSocketDirTooLong), err, ErrSocketDirTooLong)
 }
 
-// D1: the directories of a killed kernel are removed by the next one; those in use or of others stay.
+// D1: the directories of a killed kernel are removed by the next kernel; directories in use and other files stay.
 func TestSweepSocketDirs(t *testing.T) {
 	base := shortDir(t)
 	used := must(NewSocketDir(base))
@@ -35,7 +35,7 @@ func TestSweepSocketDirs(t *testing.T) {
 	if err := killed.lock.Close(); err != nil { // as the end of the process does
 		t.Fatal(err)
 	}
-	// A kernel was killed while it made one; some are no socket directories.
+	// The first is from a kernel killed while it made the directory; the others are not socket directories.
 	elsewhere, named := shortDir(t), func(name string) string { return filepath.Join(base, socketDirPrefix+name) }
 	if err := errors.Join(os.Mkdir(named("1"), 0o700), os.Mkdir(named("2notes"), 0o700), os.WriteFile(named("3"), nil, 0o600),
 		os.Symlink(elsewhere, named("4"))); err != nil {

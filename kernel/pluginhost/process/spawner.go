@@ -45,8 +45,8 @@ func (s *Spawner) Close() {
 	s.wait.Wait()
 }
 
-// serve never unlocks its thread: when it returns, the runtime ends the thread, and children that are still
-// running get the signal of their parent's death.
+// serve never unlocks its thread. When serve returns, the runtime ends the thread, and children that are still running
+// get the signal of their parent's death.
 func (s *Spawner) serve() {
 	runtime.LockOSThread()
 	for {

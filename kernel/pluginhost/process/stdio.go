@@ -15,8 +15,8 @@ const (
 	StderrKept = 4 << 10
 	// maxFirstLine bounds the handshake line; with a certificate it has about 1.5 KB.
 	maxFirstLine = 16 << 10
-	// drainTime is how long after the end of the process the pipes may stay open: a grandchild that left the
-	// group can hold them without end.
+	// drainTime is how long after the end of the process the pipes may stay open. A grandchild that left the group can
+	// hold them without end.
 	drainTime = 100 * time.Millisecond
 )
 
@@ -146,8 +146,8 @@ type firstLine struct {
 	done bool
 }
 
-// add reports whether these bytes completed the line; it does so once. A line that is too long or that the end
-// of the stream cuts off counts as complete.
+// add reports whether these bytes completed the line; at most one call returns true. A line that is too long or
+// that the end of the stream cuts off counts as complete.
 func (l *firstLine) add(p []byte, last bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,9 +11,9 @@ type Survivor struct {
 	PID int `json:"pid"`
 	// Command is its command line, arguments joined by blanks; "" if it cannot be read.
 	Command string `json:"command,omitempty"`
-	// Run is the run of the process.
+	// Run is the name of the run to which the process belongs.
 	Run string `json:"run"`
-	// Ended is false if it still ran after the kill signal.
+	// Ended is false if the process still ran after the kill signal.
 	Ended bool `json:"ended"`
 }
 
@@ -24,13 +24,13 @@ const (
 	pollInterval = 10 * time.Millisecond
 	// sweepTime bounds the search for processes that are started during a sweep.
 	sweepTime = 2 * time.Second
-	// emptyScans is the number of successive scans that must find no process after one found some.
+	// emptyScans is the number of successive scans that must find no process after a scan found some.
 	emptyScans = 3
 )
 
-// Table finds processes by their marks. Concurrent callers share one scan, which begins after all of them have
-// asked: a hundred simultaneous sessions do not read the list of processes a hundred times. The zero
-// value is ready. It is safe for concurrent use.
+// Table finds processes by their marks. Concurrent callers share one scan, which begins after all of them have asked.
+// A hundred simultaneous sessions do not read the list of processes a hundred times. The zero value is ready. It is
+// safe for concurrent use.
 type Table struct {
 	turn sync.Mutex // held while scanning; locked before mu
 

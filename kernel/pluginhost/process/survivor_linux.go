@@ -60,14 +60,14 @@ func (t *Table) endLeaked(marker Marker, number int) []Survivor {
 	return found
 }
 
-// endMatching ends matching processes, and the processes that they start meanwhile, until there are none or the time is
+// endMatching ends matching processes, and the processes that they start meanwhile, until none is left or the time is
 // up. Excluded processes are not touched. A process that does not end is reported once.
 func (t *Table) endMatching(ctx context.Context, excluded map[int]bool, match func(ownerMark) bool, grace time.Duration) []Survivor {
 	var found []Survivor
 	for until, empty := time.Now().Add(grace+sweepTime), 0; ctx.Err() == nil && time.Now().Before(until); {
 		left := t.find(func(s markedPID) bool { return !excluded[s.pid] && match(s.ownerMark) })
 		for _, m := range left {
-			excluded[m.pid] = true // once is enough for a process that no signal ends
+			excluded[m.pid] = true // a process that no signal ends is tried once
 		}
 		if len(left) > 0 {
 			empty = 0
@@ -164,7 +164,7 @@ func (s markedPID) open() (markedProcess, bool) {
 		return markedProcess{}, false
 	}
 	again := readMark(s.pid)
-	if fields, ok := store.StatFields(s.pid); !ok || fields[stateField] == "Z" { // it has ended, and keeps its limits until it is reaped
+	if fields, ok := store.StatFields(s.pid); !ok || fields[stateField] == "Z" { // a zombie keeps its limits
 		_ = handle.Release()
 		return markedProcess{}, false
 	}

@@ -189,7 +189,7 @@ func TestEscapedGrandchildIsEnded(t *testing.T) {
 		"... without environment": sealed + "setsid -f env -i sh -c \"$GRANDCHILD\"",
 	} {
 		t.Run(name, func(t *testing.T) {
-			var leaked []Survivor // before the child counts as ended
+			var leaked []Survivor // set before the child counts as ended
 			marker := filepath.Join(t.TempDir(), "said")
 			line = "GRANDCHILD='echo $$; : >" + marker + "; exec sleep 3600'\n" + line + "\nuntil [ -e " + marker + " ]; do sleep 0.01; done; exit 0"
 			c := start(t, line, func(s *Spec) { s.OnLeak = func(left []Survivor) { leaked = left } })
@@ -233,7 +233,7 @@ func TestStartWhileTheFileIsBeingWritten(t *testing.T) {
 func TestEndedOrphansAreReaped(t *testing.T) {
 	restore := must(AdoptOrphans())
 	defer restore()
-	parent := exec.Command("/bin/sh", "-c", "setsid true & setsid true & exit 0") // adopted when it exits
+	parent := exec.Command("/bin/sh", "-c", "setsid true & setsid true & exit 0") // its children are adopted when it exits
 	parent.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	own := exec.Command("/bin/true")
 	check(t, parent.Run())

@@ -13,16 +13,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// attributes make the child lead a group of its own, which the terminal's Ctrl-C does not reach, and send it
-// SIGTERM when the host dies. The signal is not SIGKILL, because it reaches the leader only: a plugin
-// that handles it ends its whole group. A stopped plugin is woken by the system, with SIGHUP, when the host's
+// attributes returns the settings of a child with a group of its own, which the terminal's Ctrl-C does not reach.
+// The child gets SIGTERM when the host dies. The signal is not SIGKILL, because it reaches the leader only: a plugin
+// that handles SIGTERM ends its whole group. A stopped plugin is woken by the system, with SIGHUP, when the host's
 // death orphans its group.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
 
-// executable returns the open file, which is executed even if its path leads to another one. It returns nil for a
-// script, which is started by path. The interpreter opens a script by name, and the script finds its neighbours by it.
+// executable returns the open file, which is executed even if its path leads to another file. It returns nil for a
+// script, because the interpreter opens a script by its path, which also shows the script its own directory.
 func executable(binary *os.File) *os.File {
 	if binary == nil || isScript(binary) {
 		return nil

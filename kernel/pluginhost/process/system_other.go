@@ -8,15 +8,15 @@ import (
 	"syscall"
 )
 
-// On these systems no signal reports the death of the kernel: a plugin ends with a killed kernel only if it
-// watches its stdin, as the SDK does. Survivors are not searched for, and plugins are executed by path and not through
-// the verified file. The owner of a plugin's socket is not checked; its directory is private.
+// On these systems no signal reports the death of the kernel. A plugin ends with a killed kernel only if it watches
+// its stdin, as the SDK does. Survivors are not searched for, and plugins are executed by path and not through the
+// verified file. The owner of a plugin's socket is not checked; its directory is private.
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func executable(*os.File) *os.File { return nil }
 
-// awaitExit reaps at once: this system has no portable way to wait without it.
+// awaitExit reaps at once: these systems have no portable call that waits without reaping.
 func awaitExit(p *os.Process) (reap func() (*os.ProcessState, error)) {
 	state, err := p.Wait()
 	return func() (*os.ProcessState, error) { return state, err }

@@ -16,8 +16,8 @@ func Crashed(log string) bool {
 	return first != "" && strings.HasPrefix(log, first)
 }
 
-// tailBuffer keeps the last bytes written to it, but the first ones of a crash report: they give the reason
-// and the place, and unrelated stacks follow. It is safe for concurrent use.
+// tailBuffer keeps the last bytes written to it. Of a crash report it keeps the first bytes, because they give the
+// reason and the place, and unrelated stacks follow. It is safe for concurrent use.
 type tailBuffer struct {
 	mu      sync.Mutex
 	size    int

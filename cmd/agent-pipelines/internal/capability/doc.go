@@ -3,5 +3,5 @@
 // info` and docs/capabilities.md use the same rows.
 //
 // Descriptions come from plugins of any origin: a schema's unexpected parts are left out, and no text is cleaned
-// here. The caller that prints it must do so.
+// here. A caller that prints the texts must clean them.
 package capability

@@ -13,7 +13,7 @@ import (
 
 // Key is one setting of a component.
 type Key struct {
-	// Name is its path: "judge.model" is the member model of the object judge.
+	// Name is the setting's path: "judge.model" is the member model of the object judge.
 	Name string
 	// Type describes the allowed values: "integer, at least 0", "list of strings", "one of a, b".
 	Type string
@@ -21,7 +21,7 @@ type Key struct {
 	Default string
 	// Required reports that the setting cannot be left out.
 	Required bool
-	// Description is the schema's own; may be empty.
+	// Description is the schema's description; it may be empty.
 	Description string
 	// Members lists the names of the members of objects in a list, in a map or among several types.
 	Members []string
@@ -44,8 +44,8 @@ func Keys(configSchema json.RawMessage) []Key {
 // schema is a schema whose parts may refer to its definitions.
 type schema struct{ definitions map[string]*jsonschema.Schema }
 
-// resolve returns a part of the schema with the definitions that it refers to, directly or through others; its own
-// description and default take precedence. A reference to anything else allows any value.
+// resolve returns a part of the schema with the definitions that it refers to, directly or through other definitions;
+// its own description and default take precedence. A reference to anything else allows any value.
 func (s schema) resolve(n *jsonschema.Schema) *jsonschema.Schema {
 	if n == nil {
 		return &jsonschema.Schema{}
@@ -128,7 +128,7 @@ func (s schema) valueType(n *jsonschema.Schema, depth int) string {
 	return cmp.Or(alternatives(types), anyValue)
 }
 
-// alternatives joins types, with commas where one of them has some itself.
+// alternatives joins types with "or", after a comma if a type contains a comma.
 func alternatives(types []string) string {
 	if slices.ContainsFunc(types, func(t string) bool { return strings.Contains(t, ", ") }) {
 		return strings.Join(types, ", or ")

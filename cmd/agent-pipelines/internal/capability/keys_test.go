@@ -71,7 +71,7 @@ func TestKeysOfNoSchema(t *testing.T) {
 	}
 }
 
-// A schema can have any content: none makes the reader loop or panic.
+// A schema can have any content: no schema makes the reader loop or panic.
 func FuzzKeys(f *testing.F) {
 	f.Add([]byte(`{"properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"anyOf":[{"$ref":"#/$defs/b"},{"type":"array","items":{"$ref":"#"}}]}}}`))
 	f.Add([]byte(`{"$ref":"#","properties":{"a":{"type":["integer",5],"minimum":"x","enum":{},"required":[1]}}}`))

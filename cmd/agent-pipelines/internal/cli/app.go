@@ -154,8 +154,8 @@ type Verb interface {
 // builds the grammar, which costs time.
 const Confine = "__sandbox"
 
-// bashVerbs lists the verbs of the Bash engine. Any other verb may be the name of a stage in a project of that engine,
-// which `agent-pipelines <stage>` started.
+// bashVerbs lists the verbs of the Bash engine. That engine ran any other first word as a stage: its projects may
+// have stages with the names of our other verbs.
 var bashVerbs = []string{"loop", "pipeline", "list", "runs", "lint", "dry-run", "test", "status", "tail", "help"}
 
 // CheckAmbiguous returns an error if the first word is a verb and also the name of one of the user's stages. The Bash
@@ -178,12 +178,12 @@ func (a *App) CheckAmbiguous(verb string) error {
 // StageCommand is the command behind `agent-pipelines <stage>`. No stage can have this name.
 const StageCommand = "<stage>"
 
-// IsCommand reports whether a word is a verb or its alias.
+// IsCommand reports whether a word is the name or an alias of a verb below root.
 func IsCommand(root *kong.Node, word string) bool {
 	return word != StageCommand && completion.Command(root, word) != nil
 }
 
-// CommandNames returns the verbs and their aliases, without the hidden ones.
+// CommandNames returns the verbs and their aliases, without the hidden verbs.
 func CommandNames(root *kong.Node) []string {
 	var names []string
 	for _, child := range root.Children {
@@ -228,7 +228,7 @@ func (a *App) bundledOptions() ([]engine.Option, error) {
 // ServeArguments returns the arguments that make the command serve a bundled plugin.
 func ServeArguments(name string) []string { return []string{"plugin", "serve", name} }
 
-// The pipelines that have a verb of their own. A pipeline of the same name in the project takes precedence.
+// These pipelines have their own verbs. A pipeline of the same name in the project takes precedence.
 const (
 	PipelineDesign    = "design"
 	PipelineImplement = "implement"

@@ -28,7 +28,7 @@ func NextCommandsOfResult(r *engine.Result) []string {
 	})
 }
 
-// ExecutableCommands returns the commands that can be executed unchanged; it omits those with a placeholder.
+// ExecutableCommands returns the commands that can be executed unchanged; it omits commands with a placeholder.
 func ExecutableCommands(commands []why.Command) []string {
 	lines := []string{}
 	for _, c := range commands {

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// The values of error_type that package failure does not define.
+// Package failure does not define these values of error_type.
 const (
 	WordUsage    = "bad_arguments"
 	WordCompile  = "compile_error"
@@ -66,7 +66,7 @@ func (e *UnknownWord) Hint() string {
 	return fmt.Sprintf("did you mean `%s %s`?\n%s", Program, e.Verb, e.NotFoundError.Hint())
 }
 
-// ErrNotSet means that no settings file contains a setting.
+// ErrNotSet means that no settings file contains the requested setting.
 var ErrNotSet = errors.New("it is not set")
 
 // errOutput means that the command could not write all of its output.

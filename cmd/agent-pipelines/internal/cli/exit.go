@@ -19,7 +19,7 @@ import (
 // Exit is an exit code of the process.
 type Exit int
 
-// The exit codes. Later versions add to them; the meaning of a code does not change.
+// The exit codes keep their meaning in later versions, which may add codes.
 const (
 	ExitDone       Exit = 0
 	ExitFailed     Exit = 1
@@ -140,8 +140,8 @@ var preflightKinds = []failure.Kind{
 	failure.SandboxUnavailable, failure.ProviderCrashed, failure.ProviderTimeout,
 }
 
-// ExitOfResult returns the exit code for a run that ended or paused. The signal is the one that the process received,
-// nil for none.
+// ExitOfResult returns the exit code for a run that ended or paused. The argument signal is the signal that the
+// process received, nil for none.
 func ExitOfResult(r *engine.Result, signal os.Signal) Exit {
 	switch r.Status {
 	case state.Completed:
@@ -162,7 +162,7 @@ func ExitOfResult(r *engine.Result, signal os.Signal) Exit {
 }
 
 // exitOfFailure returns the exit code for a failed run. A failure in a step has a code of its own unless a more specific
-// one exists.
+// code exists.
 func exitOfFailure(f *event.FailureData) Exit {
 	kind := failure.Kind(f.ErrorType)
 	code, specific := kindExits[kind]
@@ -191,8 +191,8 @@ func exitOfPause(kind state.PauseKind, signal os.Signal) Exit {
 	}
 }
 
-// ExitOfSignal returns the exit code for a run that a signal paused or stopped: as in shells, 128 more than its number.
-// A nil signal counts as SIGINT.
+// ExitOfSignal returns the exit code for a run that a signal paused or stopped: as in shells, 128 plus the signal's
+// number. A nil signal counts as SIGINT.
 func ExitOfSignal(signal os.Signal) Exit {
 	if number, ok := signal.(syscall.Signal); ok {
 		return Exit(128 + int(number))

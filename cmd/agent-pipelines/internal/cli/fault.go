@@ -159,8 +159,8 @@ var placeholder = regexp.MustCompile(`[<>…;&|$(){}\\"'*?#~\t\n]|\.\.\.|\b[A-Z]
 // destructive matches a command that ends a session or discards its work.
 var destructive = regexp.MustCompile(`^` + Program + ` abort | --force\b`)
 
-// NextCommands returns the commands that the fault's hint quotes and that a program can execute unchanged, and the command that
-// explains the fault's code.
+// NextCommands returns the commands in the fault's hint that a program can execute unchanged and that discard nothing.
+// It adds the command that explains the fault's code.
 func (f Fault) NextCommands() []string {
 	lines := []string{}
 	for _, match := range quotedLine.FindAllStringSubmatch(f.Hint, -1) {

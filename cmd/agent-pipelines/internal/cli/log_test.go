@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// U229: the fields have the names that log collectors know; a plugin's own field of such a name is kept.
+// U229: the fields have the names that log collectors know; a plugin's own field with one of these names is kept.
 func TestRenamed(t *testing.T) {
 	for entry, want := range map[string]string{
 		`{"@level":"warn","@message":"slow","@module":"a.b","@timestamp":"t","n":3}`: `{"level":"warn","logger":"a.b","msg":"slow","n":3,"time":"t"}`,

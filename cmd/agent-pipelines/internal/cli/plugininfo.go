@@ -152,7 +152,7 @@ func (p InfoPage) key(k capability.Key) {
 // Text writes a wrapped text with a margin on each line.
 func (p InfoPage) Text(margin, text string) { p.HangingText(margin, margin, text) }
 
-// HangingText writes a wrapped text: the first line after begin, the others after margin.
+// HangingText writes a wrapped text: the first line after begin, the other lines after margin.
 func (p InfoPage) HangingText(begin, margin, text string) {
 	first, rest := 0, 0
 	if p.Width > 0 {

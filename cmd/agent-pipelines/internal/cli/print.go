@@ -60,7 +60,7 @@ func (a *App) Print(value any, text func(to io.Writer), next ...string) error {
 	return nil
 }
 
-// Show reads the result of a verb from an engine and prints it as [App.Print] does. The functions next return its next commands.
+// Show reads a verb's result from an engine and prints it like [App.Print]. The functions in next return next commands.
 func Show[T any](ctx context.Context, a *App, read func(*engine.Engine) (T, error), text func(to io.Writer, result T), next ...func(T) []string) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		result, err := read(e)

@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// IsolationLines returns one line per distinct isolation of the plugin processes. Processes whose isolation was not requested
-// are listed only if the system lacks a mechanism.
+// IsolationLines returns one line for each distinct pair of plugin and isolation. Processes whose isolation was not
+// requested are listed only if the system lacks a mechanism.
 func IsolationLines(processes []event.PluginData) []string {
 	var lines []string
 	for _, p := range processes {

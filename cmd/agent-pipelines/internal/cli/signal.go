@@ -16,9 +16,8 @@ type stopper interface {
 	Stop(session string, kind state.PauseKind, reason string)
 }
 
-// SignalWatcher handles the signals of a running session: the first one pauses it, any later one stops it. Before the
-// session is known, the first signal stops the run, too.
-// It is safe for concurrent use.
+// SignalWatcher handles the signals of a running session: the first signal pauses it, any later signal stops it. Before
+// the session is known, the first signal stops the run, too. It is safe for concurrent use.
 type SignalWatcher struct {
 	engine stopper
 	print  func(string)

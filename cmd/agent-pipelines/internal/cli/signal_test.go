@@ -18,7 +18,7 @@ func (s *stops) Stop(session string, kind state.PauseKind, reason string) {
 	*s = append(*s, session+" "+string(kind)+" "+reason)
 }
 
-// U043, U044: the first signal lets the iteration finish, any later one does not.
+// U043, U044: the first signal lets the iteration finish, any later signal does not.
 func TestSignals(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var engine stops

@@ -54,7 +54,7 @@ var (
 	releaseVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 	// pseudoVersion matches Go's pseudo-version of a commit, which `go install` uses.
 	pseudoVersion = regexp.MustCompile(`[-.]\d{14}-[0-9a-f]{12}$`)
-	// untaggedVersion matches a version from git describe between two tags, and one with local changes.
+	// untaggedVersion matches a version from git describe between two tags, and a version with local changes.
 	untaggedVersion = regexp.MustCompile(`-dev|-\d+-g[0-9a-f]+|-dirty`)
 )
 

@@ -106,7 +106,7 @@ func (c *Comparison) Limit(most int) {
 	c.Plan, c.LeftOut.Plan = limit(c.Plan, most)
 	c.Inputs, c.LeftOut.Inputs = limit(c.Inputs, most)
 	c.Texts, c.LeftOut.Texts = limit(c.Texts, most)
-	if len(c.Nodes) > most { // the different ones come first
+	if len(c.Nodes) > most { // nodes that differ come first
 		slices.SortStableFunc(c.Nodes, func(a, b Node) int { return cmp.Compare(min(len(b.Differ), 1), min(len(a.Differ), 1)) })
 	}
 	c.Nodes, c.LeftOut.Nodes = limit(c.Nodes, most)

@@ -172,7 +172,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// The first output that differs and the last one are listed, also if one cannot be read, is too long or is missing.
+// The first and the last differing output are listed, also if an output cannot be read, is too long or is missing.
 func TestTexts(t *testing.T) {
 	long := strings.Repeat("a line\n", 20_000)
 	tests := map[string]struct {
@@ -204,7 +204,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// The list of differences is bounded, and the rest is counted.
+// The list of differences is bounded, and the others are counted.
 func TestBounded(t *testing.T) {
 	many := func(word string) []string {
 		all := make([]string, 6000)

@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Comparison compares two sessions. Where a member has two values, the first one belongs to the first session.
+// Comparison compares two sessions. Where a member has two values, the first value belongs to the first session.
 type Comparison struct {
 	Sessions [2]Session `json:"sessions"`
 	// Equal reports that Differ is empty. Text is the result as a sentence without its subject, the sessions' names.
@@ -20,7 +20,7 @@ type Comparison struct {
 	Inputs []Key `json:"inputs"`
 	// Divergence is the first visit that differs, nil if none does.
 	Divergence *Divergence `json:"parted,omitempty"`
-	// Nodes lists the nodes of both sessions, in the order of the first one's plan, then the nodes that only the second has.
+	// Nodes lists the nodes of both sessions: the nodes of the first plan, then the nodes that only the second plan has.
 	Nodes []Node `json:"nodes"`
 	// Texts lists the outputs and artifacts that differ.
 	Texts []Text `json:"texts"`
@@ -43,7 +43,7 @@ type Session struct {
 	Status  state.Status `json:"status"` // "" if it never began
 	Crashed bool         `json:"crashed,omitempty"`
 	Running bool         `json:"running,omitempty"` // a kernel holds it; the comparison covers the work so far
-	Stage   string       `json:"stage,omitempty"`   // the current one, unless it completed
+	Stage   string       `json:"stage,omitempty"`   // the current stage, unless the session completed
 	Reason  string       `json:"reason,omitempty"`
 	// Failure is the type and the code of the failure.
 	Failure    string    `json:"failure,omitempty"`
@@ -63,7 +63,7 @@ type Took struct {
 	DurationMS int64    `json:"duration_ms"` // without the time in which no kernel held the session
 }
 
-// Key is a key of the plan, or an input, with its values as JSON; null for a missing one.
+// Key is a key of the plan, or an input, with its values as JSON; null for a missing value.
 type Key struct {
 	Node   string `json:"node,omitempty"` // "" for the pipeline as a whole; "outer/inner" in a nested pipeline
 	Key    string `json:"key,omitempty"`  // "termination.max"; "" for the whole node
@@ -105,7 +105,7 @@ type Text struct {
 	Visit      int       `json:"visit,omitempty"` // of an output
 	Iterations [2]int    `json:"iterations"`      // of the two outputs
 	Files      [2]string `json:"files"`           // relative to the sessions' directories, "" for none
-	// Diff is a unified diff, "" if one text is missing. Cut reports that it is truncated.
+	// Diff is a unified diff, "" if one text is missing. Cut reports that Diff is truncated.
 	Diff string `json:"diff,omitempty"`
 	Cut  bool   `json:"cut,omitempty"`
 	// Problem is the reason why the texts could not be compared, "" if they could.

@@ -40,7 +40,7 @@ type loop struct {
 // outputs holds the outputs of a loop by their iterations.
 type outputs struct {
 	refs map[int]event.Ref
-	last int // iteration
+	last int // number of the last iteration
 }
 
 // Begin takes the empty timeline of the session and returns the callback that collects its entries. A second call discards

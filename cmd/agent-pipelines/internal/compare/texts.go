@@ -15,11 +15,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// The limits for texts.
+// These are the limits for texts.
 const (
 	maxText      = 64 << 10 // bytes of one text
 	maxDiffLines = 120
-	maxReads     = 500 // outputs of each session that are read; other ones are compared by their digests
+	maxReads     = 500 // outputs of each session that are read; other outputs are compared by their digests
 )
 
 // texts returns the outputs and artifacts that differ.
@@ -57,7 +57,7 @@ type textComparison struct {
 	reads     int
 }
 
-// compareLoop compares the outputs of a loop. It adds the first output that differs, and the last one if it differs.
+// compareLoop compares the outputs of a loop. It adds the first output that differs, and the last output if it differs.
 func (t *textComparison) compareLoop(l loop) {
 	a, b := t.a.loops[l], t.b.loops[l]
 	text := Text{Node: l.node, Provider: l.provider, Step: l.step, Kind: "output", Visit: l.visit}

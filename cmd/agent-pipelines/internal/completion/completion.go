@@ -11,12 +11,12 @@ import (
 // Kind is the kind of thing that a word names.
 type Kind string
 
-// The kinds of words whose values are not part of the grammar.
+// These are the kinds of words whose values are not part of the grammar.
 const (
 	None     Kind = ""
 	Session  Kind = "session"
 	Stage    Kind = "stage"
-	Pipeline Kind = "pipeline" // the path of a file will do, too
+	Pipeline Kind = "pipeline" // or the path of a file
 	Node     Kind = "node"     // of the pipeline, or of the session, before it on the line
 	Question Kind = "question" // of the session before it on the line
 	Provider Kind = "provider"
@@ -48,7 +48,7 @@ type Candidate struct {
 type Place struct {
 	// Candidates lists the words of the grammar that begin with the typed word.
 	Candidates []Candidate
-	// Kind is the kind of other names that are possible there.
+	// Kind is the kind of other names that are possible at the place.
 	Kind Kind
 	// Word is the part of that name typed so far, Prefix the text before it: in --status=run, "run" and "--status=".
 	Word, Prefix string
@@ -84,7 +84,7 @@ type walk struct {
 func (w *walk) pass(word string) {
 	switch {
 	case w.awaited != nil:
-		if word != "=" { // bash makes it a word of its own
+		if word != "=" { // bash passes = as a separate word
 			w.awaited = nil
 		}
 	case w.dashes:
@@ -166,12 +166,12 @@ func (p *Place) value(v *kong.Value) {
 	}
 }
 
-// offer adds the candidates that begin with the word.
+// offer adds the candidates that begin with Word.
 func (p *Place) offer(all ...Candidate) {
 	p.Candidates = append(p.Candidates, p.Begun(all)...)
 }
 
-// Begun returns the candidates that begin with the word, each with the text before it in the same word.
+// Begun returns the candidates that begin with Word, each with Prefix before it.
 func (p *Place) Begun(all []Candidate) []Candidate {
 	var begun []Candidate
 	for _, c := range all {

@@ -18,8 +18,8 @@ var Shells = []string{"bash", "fish", "zsh"}
 // Files is the output that makes the shell complete names of files.
 const Files = ":files"
 
-// Script returns a shell's completion script. It calls the command by its name, never by the path on the line: the
-// tab key must not start a program of a repository.
+// Script returns a shell's completion script. The script calls the command by its name, never by the path on the line:
+// the tab key must not start a program of a repository.
 func Script(shell string) (string, error) {
 	if !slices.Contains(Shells, shell) {
 		return "", fmt.Errorf("there is no completion for %q, only for %s", shell, strings.Join(Shells, ", "))

@@ -14,7 +14,7 @@ import (
 // State is the meaning of a [Check] for a run.
 type State string
 
-// The states. Only [Bad] keeps runs from starting.
+// These are the states of a check. Only [Bad] keeps runs from starting.
 const (
 	OK   State = "ok"
 	Note State = "note" // runs can start, but the user should know of it
@@ -32,14 +32,14 @@ type Check struct {
 	Do string `json:"do,omitempty"`
 }
 
-// Below littleSpace bytes a directory is worth a note, below noSpace nothing can be done in it.
+// Free space below littleSpace bytes is worth a note; below noSpace bytes nothing can run.
 const (
 	littleSpace = 200 << 20
 	noSpace     = 1 << 20
 )
 
 // Directory tries to write a file in a directory and checks its free space. If the directory does not exist yet, it uses
-// the nearest existing one above.
+// the nearest existing directory above.
 func Directory(area, name, dir string) Check {
 	c := Check{Area: area, Name: name, State: Bad}
 	at, err := nearest(dir)
@@ -71,7 +71,7 @@ func Directory(area, name, dir string) Check {
 	return c
 }
 
-// nearest returns the directory itself, or the nearest existing one above it.
+// nearest returns the directory itself, or the nearest existing directory above it.
 func nearest(dir string) (string, error) {
 	for {
 		info, err := os.Stat(dir)

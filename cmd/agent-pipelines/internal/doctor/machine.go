@@ -35,7 +35,7 @@ func openFiles(c Check, limit uint64) Check {
 	return c
 }
 
-// versionLimit bounds a program that is asked for its version.
+// versionLimit bounds the time in which a program must print its version.
 const versionLimit = 3 * time.Second
 
 // Program looks for a program and asks it for its version, which takes twice versionLimit at most. do is the remedy for a

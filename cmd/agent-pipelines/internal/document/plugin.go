@@ -23,7 +23,7 @@ type Plugin struct {
 	Source     string          `json:"source"`
 	SHA256     string          `json:"sha256,omitempty"`
 	Locked     string          `json:"locked,omitempty"` // yes, no or mismatch; "" for a plugin without a file
-	Lock       string          `json:"lock,omitempty"`   // the file that locks it
+	Lock       string          `json:"lock,omitempty"`   // the lock file with its digest
 	Expected   string          `json:"locked_sha256,omitempty"`
 	Protocols  []int           `json:"protocols,omitempty"` // major versions of the protocol
 	SDK        string          `json:"sdk,omitempty"`

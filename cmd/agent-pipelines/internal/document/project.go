@@ -14,7 +14,7 @@ type Project struct {
 	Dir      string   `json:"dir"`     // absolute
 	Written  []string `json:"written"` // below Dir
 	Existing []string `json:"kept"`    // below Dir; they existed already and stay unchanged
-	// Before is the shipped pipeline of the same name that it overrides, "" for none.
+	// Before is the shipped pipeline of the same name that the new pipeline overrides, "" for none.
 	Before string `json:"goes_before,omitempty"`
 	Next   []Step `json:"next"`
 }
@@ -68,7 +68,7 @@ type NewStage struct {
 	Name  string   `json:"name"`
 	Dir   string   `json:"dir"`
 	Files []string `json:"files"` // below Dir
-	// Before is the stage of the same name that it overrides, "" for none.
+	// Before is the stage of the same name that the new stage overrides, "" for none.
 	Before string `json:"goes_before,omitempty"`
 }
 
@@ -83,7 +83,7 @@ type Pipeline struct {
 	Text string `json:"text"`
 }
 
-// PipelineCopy is a copy that was written.
+// PipelineCopy is the written copy of a pipeline.
 type PipelineCopy struct {
 	From string `json:"from"`
 	File string `json:"file"`
@@ -134,7 +134,7 @@ type Version struct {
 	Arch    string `json:"arch"`
 }
 
-// Help is a text that explains something.
+// Help is the help text on a subject.
 type Help struct {
 	Subject string `json:"subject"`
 	Text    string `json:"text"`

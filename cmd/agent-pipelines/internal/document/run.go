@@ -27,9 +27,9 @@ type Started struct {
 type Host struct {
 	Background  authoring.Background `json:"background"` // detach or tmux
 	PID         int                  `json:"pid"`
-	Log         string               `json:"log,omitempty"`          // detach
-	TmuxSession string               `json:"tmux_session,omitempty"` // tmux
-	TmuxWindow  string               `json:"tmux_window,omitempty"`  // in the session it was started from
+	Log         string               `json:"log,omitempty"`          // only for detach
+	TmuxSession string               `json:"tmux_session,omitempty"` // only for tmux
+	TmuxWindow  string               `json:"tmux_window,omitempty"`  // in the tmux session of the starter
 }
 
 // Request is a request to the process that runs a session.
@@ -57,7 +57,7 @@ type Error struct {
 
 // Fault is an error as it is shown.
 type Fault struct {
-	// Code is stable, "" where there is none; ErrorType is the word for it.
+	// Code is the stable code, "" for none; ErrorType is the name of the kind of error.
 	Code      string `json:"code,omitempty"`
 	ErrorType string `json:"error_type"`
 	Message   string `json:"message"`

@@ -57,7 +57,7 @@ func (s Shape) wrap(schema *jsonschema.Schema) {
 	schema.Required = slices.Concat([]string{"schema"}, schema.Required, []string{"next_commands"})
 }
 
-// known returns the schemas of types whose Go type does not describe their JSON exactly.
+// known returns the schemas of Go types that do not describe their JSON exactly.
 func known() (map[reflect.Type]*jsonschema.Schema, error) {
 	severity, ok := reflect.TypeFor[engine.Diagnostics]().Elem().FieldByName("Severity")
 	if !ok {

@@ -21,12 +21,12 @@ type Artifacts struct {
 	Artifacts []engine.ArtifactInfo `json:"artifacts"`
 }
 
-// Artifact is one artifact.
+// Artifact is one artifact of a session.
 type Artifact struct {
 	engine.ArtifactInfo
 	// Data is the content without the envelope, nil if it is too large or was written to a file.
 	Data map[string]any `json:"data,omitzero"`
-	// Output is the absolute path of the file that it was written to.
+	// Output is the absolute path of the file that the artifact was written to.
 	Output string `json:"output,omitempty"`
 }
 

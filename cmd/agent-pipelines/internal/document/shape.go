@@ -39,7 +39,7 @@ func (s Shape) ID() string { return fmt.Sprintf("agent-pipelines.%s/v%d", s.Name
 // the journal.
 func (s Shape) Bare() bool { return s.value == reflect.TypeFor[event.Line]() }
 
-// The verbs that several shapes name.
+// Several shapes name these verbs.
 var (
 	running = []string{"<stage>", "loop", "pipeline", "start", "design", "implement", "fix", "resume", "review", "approve", "reject", "answer"}
 	every   = []string{"every verb"}

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Document is the content of codes.md in Markdown: each entry has a heading of the third level, "CODE: title" or a single word.
+// Document is the content of codes.md in Markdown. Each entry has a heading of level 3, "CODE: title" or an error_type.
 //
 //go:embed codes.md
 var Document string
 
-// Entry explains one code, word or exit code.
+// Entry explains one error code, error_type or exit code.
 type Entry struct {
 	Name  string `json:"name"`  // AP-YAML-105, provider_timeout, 22
-	Title string `json:"title"` // one line; "" for a word, which explains itself
+	Title string `json:"title"` // one line; "" for an error_type, which explains itself
 	Text  string `json:"text"`  // Markdown, some paragraphs
 }
 
 var heading = regexp.MustCompile(`(?m)^##+ .*\n`)
 
-// All returns the entries in the order of the document. A heading without a text of its own is not an entry.
+// All returns the entries in the order of the document. Only headings of level 3 begin an entry.
 func All() []Entry {
 	var all []Entry
 	at := heading.FindAllStringIndex(Document, -1)
@@ -37,7 +37,7 @@ func All() []Entry {
 	return all
 }
 
-// Find returns the entry of a code, word or exit code, whether or not name is in capitals.
+// Find returns the entry of an error code, error_type or exit code; it ignores case.
 func Find(name string) (Entry, bool) {
 	for _, e := range All() {
 		if strings.EqualFold(e.Name, name) {

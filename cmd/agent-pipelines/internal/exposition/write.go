@@ -35,7 +35,7 @@ func Write(to io.Writer, sessions []Session) error {
 	return nil
 }
 
-// table holds the families in the order in which they were first needed.
+// table holds the metric families in the order in which they were first needed.
 type table struct{ families []*dto.MetricFamily }
 
 type label struct{ name, value string }

@@ -27,7 +27,7 @@ type Node struct {
 	Out bool `json:"left_out,omitempty"`
 }
 
-// Edge leads from a node to another one or to an end.
+// Edge leads from a node to another node or to an end.
 type Edge struct {
 	From  int    `json:"from"`            // the number of a node, from 0
 	To    int    `json:"to"`              // the number of a node, -1 for an end
@@ -63,7 +63,7 @@ func FromPlan(p *plan.Plan) Graph {
 	return g
 }
 
-// outcomes returns the outcomes whose edges are drawn: success, then the written ones. The one edge of
+// outcomes returns the outcomes whose edges are drawn: success, then the written outcomes. The one edge of
 // a node without written outcomes has no label.
 func outcomes(n *plan.Node) []plan.Outcome {
 	written := slices.Sorted(maps.Keys(n.Transitions))
@@ -89,7 +89,7 @@ func newEdge(p *plan.Plan, from int, n *plan.Node, o plan.Outcome) Edge {
 	return e
 }
 
-// add adds an edge. Outcomes that lead to the same place share one.
+// add adds an edge. Outcomes that lead to the same place share an edge.
 func (g *Graph) add(e Edge) {
 	for i := range g.Edges {
 		old := &g.Edges[i]
@@ -171,10 +171,10 @@ func ending(t plan.Termination) string {
 	}
 }
 
-// maxNote bounds a condition that is shown, in columns.
+// maxNote bounds the text of a condition, in columns.
 const maxNote = 48
 
-// back reports whether an edge leads to its own node or one before.
+// back reports whether an edge leads to its own node or to an earlier node.
 func (e Edge) back() bool { return e.End == "" && e.To <= e.From }
 
 // ends returns the ends of the pipeline that edges lead to, each once, in the order of the edges.

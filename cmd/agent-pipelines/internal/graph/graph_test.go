@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// allKinds has a node of each kind, and an edge to each kind of place.
+// allKinds has a node of each kind, and an edge to each kind of target.
 func allKinds() *plan.Plan {
 	mock := &plan.Provider{Type: "mock"}
 	stage := func(path, id string) plan.Node {

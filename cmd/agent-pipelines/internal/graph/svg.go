@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// The measures of a drawing, in pixels.
+// These are the measures of a drawing, in pixels.
 const (
 	rowGap    = 44 // between boxes, with space for a label
 	lineSpace = 18
-	letter    = 7.3 // assumed width of a letter; texts are not cut, so that it is rather too large
+	letter    = 7.3 // assumed width of a letter; rather too large, because texts are not cut
 	padding   = 12
-	arrival   = 10 // below the top of a box
+	arrival   = 10 // from the top of a box to an arriving arc
 	departure = 18 // between arcs that leave a box
 	lane      = 22 // between arcs that lead beside the boxes
 )
@@ -51,7 +51,7 @@ type drawing struct {
 	departures map[Edge]float64 // heights at which arcs leave their boxes, each below the earlier arcs of the same side
 }
 
-// SVG writes the graph as a picture that needs nothing else: the nodes below each other, edges back on the left, edges
+// SVG writes the graph as a picture that needs no other file: the nodes below each other, edges back on the left, edges
 // that pass over nodes on the right.
 func (g Graph) SVG(to io.Writer) {
 	d := &drawing{g: g, ends: map[string]box{}, departures: map[Edge]float64{}}
@@ -122,7 +122,7 @@ func (e Edge) side() int {
 	return 1
 }
 
-// byReach returns the edges, the ones that pass the fewest nodes first: their arcs are the inner ones.
+// byReach returns the edges. Edges that pass few nodes come first: their arcs are closest to the boxes.
 func (g Graph) byReach() []Edge {
 	reach := func(e Edge) int {
 		if e.End != "" {
@@ -213,7 +213,7 @@ func (d *drawing) down(from, to box) {
 	fmt.Fprintf(&d.out, `<path class="tip" d="M%.1f %.1fl-4 -7h8z"/>`+"\n", d.spine, to.y)
 }
 
-// arc draws an edge around boxes to the side of one, farther out than the previous one.
+// arc draws an edge around boxes to the side of a box, farther out than the previous edge on that side.
 func (d *drawing) arc(e Edge, x, toX, toY float64) {
 	y, outer := d.depart(e, x)
 	tip := 7.0

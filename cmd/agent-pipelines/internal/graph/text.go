@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 )
 
-// Text writes the graph for a terminal: a box for each node, an arrow to the next one, and below a box the edges
+// Text writes the graph for a terminal: a box for each node, an arrow to the next box, and below a box the edges
 // that lead elsewhere.
 func (g Graph) Text(to io.Writer) {
 	fromAbove := false
@@ -40,7 +40,7 @@ func (g Graph) Text(to io.Writer) {
 const done = "done"
 
 func writeBox(to io.Writer, n Node, fromAbove, continues bool) {
-	line := strings.Repeat("─", screen.Columns(n.ID)) // one less than between the corners
+	line := strings.Repeat("─", screen.Columns(n.ID)) // one dash less than between the corners
 	above, below := "─", "─"
 	if fromAbove {
 		above = "┴"
@@ -70,7 +70,7 @@ func (g Graph) ahead(e Edge) bool {
 	return e.To == e.From+1
 }
 
-// forward returns the label of the path forward from a node, and whether there is one.
+// forward returns the label of the path forward from a node, and whether the node has such a path.
 func (g Graph) forward(i int) (text string, ok bool) {
 	var texts []string
 	for _, e := range g.Edges {
@@ -85,7 +85,7 @@ func (g Graph) forward(i int) (text string, ok bool) {
 	return strings.Join(texts, ", "), ok
 }
 
-// otherEdges returns the other edges of a node, as "fail (at most 3 times) ──▲ plan".
+// otherEdges returns the edges of a node that are not its path forward, as "fail (at most 3 times) ──▲ plan".
 func (g Graph) otherEdges(i int) []string {
 	var texts []string
 	for _, e := range g.Edges {
@@ -151,8 +151,8 @@ func mermaidNode(to io.Writer, margin, id string, n Node) {
 	}
 }
 
-// mermaidText quotes a text. Characters that Mermaid or HTML interprets become entities, which Mermaid writes with their
-// number.
+// mermaidText quotes a text. Characters that Mermaid or HTML interprets become entity codes of Mermaid, with
+// the number of the character.
 func mermaidText(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

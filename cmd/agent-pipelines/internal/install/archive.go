@@ -15,13 +15,13 @@ import (
 
 // limits protect this machine from a malicious archive.
 type limits struct {
-	// binary is the largest plugin, unpacked the largest unpacked archive, both in bytes.
+	// binary is the maximum size of a plugin, unpacked that of an unpacked archive, both in bytes.
 	binary, unpacked int64
 	// members is the largest number of files and directories in an archive.
 	members int
 }
 
-// defaultLimits exceed every real plugin: a large one in Go has 50 MB.
+// defaultLimits exceed every real plugin: a large plugin in Go has 50 MB.
 var defaultLimits = limits{binary: 512 << 20, unpacked: 2 << 30, members: 10_000}
 
 // unpackPlugin writes the plugin of a .tar.gz archive into a directory: its one file called agent-plugin-<name>. It

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// file is a member to be packed.
+// file is a member of an archive to be packed.
 type file struct {
 	name, content string
 	link          string // makes it a symbolic link
-	claims        int64  // a size that is not its own
+	claims        int64  // a false size in its header
 }
 
 func packTar(t testing.TB, files ...file) []byte {
@@ -89,7 +89,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// A file is the plugin itself, unless it is an archive or is called like one.
+// A file is the plugin itself, unless it is an archive or has the name of an archive.
 func TestStageFile(t *testing.T) {
 	for name, want := range map[string]string{"agent-plugin-x": "", "x.tar.gz": "called .gz and is not an archive", "x.tar.XZ": "called .XZ and is not an archive", "x.zip": "called .zip and is not an archive"} {
 		f, info, err := openRegular(plugin(t, name, "#!/bin/sh\n"))

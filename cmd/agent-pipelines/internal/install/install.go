@@ -62,8 +62,8 @@ type Installation struct {
 	Replaced *Build `json:"replaced,omitempty"`
 	// Unchanged reports that the same file was already installed.
 	Unchanged bool `json:"unchanged"`
-	// Shadows is the plugin that is no longer used because of the new one, ShadowedBy the plugin that is used instead of
-	// the new one; "" for none. Only [Plugin] sets them.
+	// Shadows is the plugin that is no longer used because of the new plugin, ShadowedBy the plugin that is used instead
+	// of the new plugin; "" for none. Only [Plugin] sets them.
 	Shadows    string `json:"shadows,omitempty"`
 	ShadowedBy string `json:"shadowed_by,omitempty"`
 }
@@ -170,7 +170,7 @@ func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// checkDigest compares the digest of the file with the one that the user expects.
+// checkDigest compares the digest of the file with the digest that the user expects.
 func checkDigest(f *os.File, info fs.FileInfo, want string) error {
 	if want == "" {
 		return nil

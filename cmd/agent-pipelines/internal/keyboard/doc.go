@@ -1,3 +1,3 @@
-// Package keyboard reads typed lines, and can stop waiting for one. It knows nothing of questions. Start with
+// Package keyboard reads typed lines, and can stop waiting for a line. It knows nothing of questions. Start with
 // [Reader].
 package keyboard

@@ -14,7 +14,7 @@ import (
 // maxLine bounds a line, in bytes. A longer line is split; terminals pass on less.
 const maxLine = 64 << 10
 
-// Reader reads lines from a terminal, or from any file that can be waited for. It is used from one goroutine.
+// Reader reads lines from a terminal, or from any file that poll(2) can wait for. It is used from one goroutine.
 // Input that it has read ahead is lost to other readers of the file.
 type Reader struct {
 	file  *os.File
@@ -24,8 +24,8 @@ type Reader struct {
 // New returns a reader of the file, which the caller still owns and closes.
 func New(file *os.File) *Reader { return &Reader{file: file} }
 
-// Line waits for a line and returns it without its newline; the last line may lack one. At the end of the input the
-// error is [io.EOF]. If ctx ends first, the error is its cause, and input typed after that is left for the next
+// Line waits for a line and returns it without its newline; the last line may lack a newline. At the end of the input
+// the error is [io.EOF]. If ctx ends first, the error is its cause, and input typed after that is left for the next
 // reader.
 func (r *Reader) Line(ctx context.Context) (string, error) {
 	for {

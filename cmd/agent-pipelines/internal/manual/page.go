@@ -9,7 +9,7 @@ import (
 
 // Page is one page of section 1.
 type Page struct {
-	// File is its name: "agent-pipelines-loop.1".
+	// File is the name of the page's file: "agent-pipelines-loop.1".
 	File string
 	Text string
 }
@@ -46,7 +46,7 @@ func Pages(root *kong.Node, o Options) []Page {
 	return pages
 }
 
-// shown returns the verbs below a node for users. One with brackets in its name cannot be typed and groups others.
+// shown returns the visible verbs below a node, without verbs with brackets in their names, which cannot be typed.
 func shown(n *kong.Node) []*kong.Node {
 	return slices.DeleteFunc(slices.Clone(n.Children), func(c *kong.Node) bool { return c.Hidden || strings.HasPrefix(c.Name, "<") })
 }
@@ -123,7 +123,7 @@ func (o Options) verb(n *kong.Node) string {
 	return r.String()
 }
 
-// below writes a verb of a verb, and those below it.
+// below writes a subcommand and the verbs below it.
 func (o Options) below(r *roff, n *kong.Node) {
 	r.part(strings.TrimPrefix(n.Path(), "/"))
 	r.text(n.Help)
@@ -155,7 +155,7 @@ func (o Options) flags(r *roff, flags []*kong.Flag) {
 
 func visible(f *kong.Flag) bool { return !f.Hidden }
 
-// leaves returns the node, or the verbs below it, that have no verbs below them.
+// leaves returns the verbs without subcommands below a node, or the node itself.
 func leaves(n *kong.Node) []*kong.Node {
 	children := shown(n)
 	if len(children) == 0 {

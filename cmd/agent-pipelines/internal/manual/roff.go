@@ -61,7 +61,7 @@ var escapes = map[rune]string{
 }
 
 // escaped returns a text without requests and escapes of roff, in which every character stays the same. An unescaped
-// apostrophe would become a quotation mark, and a hyphen one that no shell accepts.
+// apostrophe would become a quotation mark, and a hyphen a character that no shell accepts.
 func escaped(text string) string {
 	var b strings.Builder
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

@@ -2,7 +2,7 @@ package manual
 
 import "testing"
 
-// No text in a page is a roff request, and copied text equals the written one.
+// No text in a page is a roff request, and copied text equals the written text.
 func TestEscaped(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                      "",

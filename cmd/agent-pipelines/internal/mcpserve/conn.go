@@ -46,7 +46,7 @@ type conn struct {
 	closed chan struct{}
 }
 
-// Read reads a message. The error that ends the input comes after the last answer was written.
+// Read reads a message. It returns the error that ends the input only after the last answer was written.
 func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if err != nil {

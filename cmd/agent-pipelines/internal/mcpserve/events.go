@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// The limits of one call.
+// These are the limits of one call of the tool events.
 const (
 	fewEvents, mostEvents = 50, 200
 	maxEvents             = 128 << 10 // bytes

@@ -19,7 +19,7 @@ type reported struct{ fault json.RawMessage }
 
 func (e *reported) Error() string { return words(e.fault) }
 
-// refusal returns the result of a call that failed: as text for the model, and under metaFault as --json prints it.
+// refusal returns the result of a failed call: the error as text for the model, and as JSON under metaFault.
 func refusal(err error) *mcp.CallToolResult {
 	fault := faultJSON(err)
 	r := &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: clipped(words(fault))}}}

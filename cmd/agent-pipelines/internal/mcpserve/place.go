@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// The limits of the arguments of a call: the longest name and the longest text, in bytes, and the longest list.
+// These are the limits of arguments: the longest name and the longest text, in bytes, and the longest list.
 const (
 	maxName  = 256
 	maxGiven = 64 << 10
@@ -26,7 +26,7 @@ const maxText = 64 << 10
 // wrong returns the error of an invalid call.
 func wrong(message, hint string) error { return cli.UsageError(message, "%s", hint) }
 
-// within refuses a path outside of the project, or one that leads out of it.
+// within refuses a path that is outside of the project or leads out of it.
 func within(project, label, path string) error {
 	hint := "name a file or directory of the project, relative to " + project
 	if err := word(label, path); err != nil {
@@ -60,7 +60,7 @@ func namesOrPaths(project string, all ...string) error {
 			return err
 		}
 		if _, err := os.Lstat(filepath.Join(project, value)); err != nil && !strings.ContainsRune(value, filepath.Separator) && value != ".." {
-			continue // a name, and nothing in the project's root is called so
+			continue // a name that no file in the project's root has
 		}
 		if err := within(project, "file", value); err != nil {
 			return err
@@ -114,7 +114,7 @@ func checkText(session, label, value string) error {
 	return text(label, value)
 }
 
-// clipped returns a text, or its first maxText bytes with the number of the missing ones.
+// clipped returns a text, or its first maxText bytes with the number of missing bytes.
 func clipped(text string) string {
 	short, left := cut(text, maxText)
 	if left == 0 {

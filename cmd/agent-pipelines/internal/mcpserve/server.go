@@ -16,10 +16,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Level is the permission of clients. Each level includes the ones before it.
+// Level is the permission of clients. Each level includes the levels before it.
 type Level string
 
-// The levels.
+// These are the levels of permission.
 const (
 	// Read allows a client to read sessions and pipelines, and to preview runs.
 	Read Level = "read"
@@ -39,10 +39,10 @@ type Options struct {
 	Version string
 	// Root is the absolute path of the project. Paths from clients must not lead out of it.
 	Root string
-	// Use opens an engine for one call, as a verb does, and closes it after.
+	// Use opens an engine for one call, as a verb does, and closes the engine afterwards.
 	Use func(ctx context.Context, do func(*engine.Engine) error) error
-	// Command runs the command with these words and --json, and returns its output. It ends with ctx; processes that
-	// it has started in the background do not.
+	// Command runs the command with these words and --json, and returns its output. The command ends with ctx; background
+	// processes that it has started do not.
 	Command func(ctx context.Context, words ...string) ([]byte, error)
 	// Why explains the status of a session.
 	Why func(e *engine.Engine, session string) (why.Explanation, error)
@@ -54,7 +54,7 @@ type Options struct {
 	Clean func(string) string
 }
 
-// server is shared by the tools. Calls run in parallel; nothing in it changes.
+// server is shared by the tools. Calls run in parallel; its fields do not change.
 type server struct {
 	Options
 	// whenStopped calls do when the server stops, whenLeft after the client's last message. callOff prevents the call.
@@ -109,7 +109,7 @@ func newCall(ctx context.Context, r *mcp.CallToolRequest) call {
 	c := call{by: caller(r.ClientInfo()), progress: func(int, string) {}}
 	if token := r.Params.GetProgressToken(); token != nil {
 		c.progress = func(n int, message string) {
-			// A client that no longer accepts progress notices that at its next call.
+			// An error is ignored, because progress is optional.
 			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(n), Message: message})
 		}
 	}
@@ -119,7 +119,7 @@ func newCall(ctx context.Context, r *mcp.CallToolRequest) call {
 // maxCaller is the maximum length of a client's name in the journal, in bytes.
 const maxCaller = 64
 
-// caller returns the name of a client for the journal. The client chose it, so it proves nothing.
+// caller returns the name of a client for the journal. The client chooses the name, so it proves nothing.
 func caller(client *mcp.Implementation) string {
 	if client == nil {
 		return "mcp"

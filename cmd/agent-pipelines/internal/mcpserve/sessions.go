@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// The default and the maximum numbers of results of a call, and its longest wait.
+// These are the default and the maximum numbers of results of a call, and its longest wait.
 const (
 	fewSessions, mostSessions = 20, 200
 	fewLinks, mostLinks       = 20, 200

@@ -28,7 +28,7 @@ type runIn struct {
 	StartAt   string            `json:"start_at,omitempty" jsonschema:"begin with this node of the pipeline"`
 	ExitAfter string            `json:"exit_after,omitempty" jsonschema:"end after this node of the pipeline"`
 	Skip      []string          `json:"skip,omitempty" jsonschema:"nodes of the pipeline to leave out"`
-	// The limits.
+	// The following fields limit the run.
 	MaxIterations  int  `json:"max_iterations,omitempty" jsonschema:"the most iterations of a stage; default 25"`
 	MaxCycles      int  `json:"max_cycles,omitempty" jsonschema:"how often each edge that leads back may be taken, 1 to 10"`
 	TimeoutSeconds int  `json:"timeout_seconds,omitempty" jsonschema:"how long the whole run may take"`

@@ -72,7 +72,7 @@ func (s *server) skipCall(ctx context.Context, c call, in shownQuestion) (answer
 	return s.answer(ctx, c, in, event.AnswerSkip, "")
 }
 
-// restLimit bounds the wait of an answer until the session that asked is at rest.
+// restLimit bounds the time that an answer waits until the asking session has paused or awaits the user.
 const restLimit = 10 * time.Second
 
 func (s *server) answer(ctx context.Context, c call, q shownQuestion, answer, text string) (out answerOut, err error) {
@@ -81,7 +81,7 @@ func (s *server) answer(ctx context.Context, c call, q shownQuestion, answer, te
 	}
 	var st *engine.Status
 	err = s.Use(ctx, func(e *engine.Engine) error {
-		// An answer just before the session pauses would leave it without a process.
+		// An answer just before the session pauses would leave the session without a process.
 		if err := s.awaitRest(ctx, e, q.Session, restLimit, c); err != nil {
 			return err
 		}

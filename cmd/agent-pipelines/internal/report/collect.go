@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// The largest numbers of rows of a session that a collector keeps.
+// These are the largest numbers of rows of a session that a collector keeps.
 const (
 	maxIterations = 1000
 	maxRows       = 300 // decisions, questions, failures
@@ -62,7 +62,7 @@ func (c *Collector) reset() {
 	}
 }
 
-// newBounded returns an empty sequence that keeps most elements, a fifth of them the first ones.
+// newBounded returns an empty sequence that keeps at most `most` elements; a fifth of them are the first ones.
 func newBounded[T any](most int) bounded[T] {
 	return bounded[T]{firsts: most / 5, lasts: most - most/5}
 }
@@ -81,7 +81,7 @@ func (c *Collector) Observe(e timeline.Entry) {
 	if e.Failure != nil {
 		c.failures.add(e.Failure)
 	}
-	if d := e.Decision; d != nil && d.Action != "ask" && d.Strategy != plan.TypeFixed { // fixed only counts
+	if d := e.Decision; d != nil && d.Action != "ask" && d.Strategy != plan.TypeFixed { // the strategy fixed only counts
 		c.decisions.add(&Decision{*d, e.Time, e.Name, e.Location})
 	}
 	if e.NewQuestion != nil {
@@ -90,13 +90,13 @@ func (c *Collector) Observe(e timeline.Entry) {
 	c.lanes.observe(e)
 }
 
-// The maximum lengths of texts, in columns.
+// These are the maximum lengths of texts, in columns.
 const (
 	maxText    = 2000
 	maxSummary = 300
 )
 
-// line returns a text for the page: redacted, on one line, truncated. The text that it gets is longer, because redaction
+// line returns a text for the page: redacted, on one line, truncated. Its argument may be longer, because redaction
 // does not match half a secret.
 func (c *Collector) line(text string) string {
 	return screen.Cut(screen.Clean(c.redact(text)), maxText)
@@ -108,9 +108,9 @@ type Facts struct {
 	Metrics *engine.Metrics // nil if unknown
 	Why     why.Explanation
 	Graph   template.HTML // SVG of the pipeline, "" for none
-	// Artifacts are the latest artifacts of the nodes, short ones with their texts.
+	// Artifacts are the latest artifacts of the nodes; short artifacts have their texts.
 	Artifacts     []Artifact
-	ArtifactsLeft int // number of further ones
+	ArtifactsLeft int // number of further artifacts
 	// Read reads at most limit bytes of a file of the session; whole reports that the file is not longer.
 	Read func(path string, limit int64) (text string, whole bool, err error)
 	// Agent redacts a text of an agent.

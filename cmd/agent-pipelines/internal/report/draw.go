@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 )
 
-// The sizes of drawings, in units of their view boxes.
+// These are the sizes of drawings, in units of their view boxes.
 const (
 	wide       = 1000.0
 	names      = 190.0 // width of the lanes' names

@@ -70,7 +70,7 @@ func (b *bounded[T]) add(v T) {
 	}
 }
 
-// all returns the kept elements, and the number of the dropped ones.
+// all returns the kept elements, and the number of dropped elements.
 func (b *bounded[T]) all() (kept []T, left int) {
 	drop := max(len(b.last)-b.lasts, 0)
 	return slices.Concat(b.first, b.last[drop:]), b.dropped + drop
@@ -128,7 +128,7 @@ func (s *series) all() []point {
 	return s.points
 }
 
-// The largest numbers of parts of a drawing.
+// These are the largest numbers of parts of a drawing.
 const (
 	maxLanes = 60
 	maxSpans = 300 // of a lane
@@ -165,7 +165,7 @@ func (l *lane) finish(at time.Time, outcome string) {
 
 // lanes holds the lanes of a session in the order in which they began.
 type lanes struct {
-	by   map[event.Location]*lane // without step and iteration
+	by   map[event.Location]*lane // by location without step and iteration
 	list bounded[*lane]
 	gaps []span // in which no kernel held the session
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// The limits for outputs in a page.
+// These are the limits for outputs in a page.
 const (
 	maxOutputs = 40
 	maxOutput  = 32 << 10 // bytes of an output
 )
 
-// Output is the output of an iteration, or its difference to that of the iteration before.
+// Output is the output of an iteration, or its difference from the output of the iteration before.
 type Output struct {
 	Title     string
 	Diff      bool
@@ -28,8 +28,8 @@ type Output struct {
 // Line is a line with its CSS class.
 type Line struct{ Class, Text string }
 
-// outputs returns the first and the last output of each loop and the differences between successive short ones, the newest
-// first. It reads the outputs of the last maxOutputs iterations; left counts the others.
+// outputs returns the first and the last output of each loop and the differences between successive short outputs, the
+// newest first. It reads the outputs of the last maxOutputs iterations; left counts the others.
 func (c *Collector) outputs(f Facts) (all []Output, left int) {
 	if f.Read == nil {
 		return nil, 0
@@ -39,7 +39,7 @@ func (c *Collector) outputs(f Facts) (all []Output, left int) {
 	if n := len(rows); n > maxOutputs {
 		left, rows = n-maxOutputs, rows[n-maxOutputs:]
 	}
-	before := map[event.Location]string{} // by location without iteration, "" for one that is too long
+	before := map[event.Location]string{} // by location without iteration, "" for an output that is too long
 	last := map[event.Location]int{}
 	for i, r := range rows {
 		last[r.loop()] = i
@@ -74,7 +74,7 @@ func (i Iteration) title() string {
 	return where(i.Stage, i.Location) + ", iteration " + strconv.Itoa(i.Location.Iteration)
 }
 
-// loop returns the location of the iteration and its successors.
+// loop returns the location that all iterations of the same loop share.
 func (i Iteration) loop() event.Location {
 	at := i.Location
 	at.Iteration = 0

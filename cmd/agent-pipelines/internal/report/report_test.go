@@ -111,7 +111,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// A session of any length makes a page that opens at once, and reports the omitted rows.
+// A session of any length makes a page of limited size that reports the omitted rows.
 func TestBounded(t *testing.T) {
 	c := collect(20_000, unchanged)
 	long := strings.Repeat("a line of an output\n", 2000)

@@ -19,7 +19,7 @@ type Placed struct {
 	Existing []string
 }
 
-// Shared is the file of a project to which other programs may have written. An existing one is not changed.
+// Shared is the file of a project to which other programs may have written. An existing file is not changed.
 const Shared = ".claude/.gitignore"
 
 // ExistsError is the error for files that exist already, with other contents. Nothing was written.
@@ -38,8 +38,8 @@ func (e *ExistsError) Error() string {
 }
 
 // Place writes files, by their slash-separated paths, into a directory, which it makes. No file is overwritten: the
-// error is *[ExistsError] if another one exists. Nothing is written outside of the directory, and after a failure
-// written files are removed.
+// error is *[ExistsError] if a file with other contents exists. Nothing is written outside of the directory, and after
+// a failure written files are removed.
 func Place(dir string, files map[string][]byte) (Placed, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Placed{}, fmt.Errorf("make the directory: %w", err)

@@ -22,7 +22,7 @@ const SDKModule = "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 // Kind is the kind of component that a plugin serves, as its author writes it.
 type Kind string
 
-// The kinds.
+// These are the kinds of components.
 const (
 	Provider    Kind = "provider"
 	Termination Kind = "termination"
@@ -45,7 +45,7 @@ type Module struct {
 	SDKDir     string
 }
 
-// Faults of the request; nothing has been written.
+// These errors are faults of the request; nothing has been written.
 var (
 	ErrName  = errors.New("no name")
 	ErrPath  = errors.New("no path for a module")
@@ -60,8 +60,8 @@ var (
 	plain = regexp.MustCompile(`^[A-Za-z0-9._/~+-]+$`)
 )
 
-// Write writes the module into dir, which it makes; an existing one must be empty. Nothing is written outside of it,
-// and after a failure written files are removed. It returns the paths of the files below dir.
+// Write writes the module into dir, which it makes; an existing directory must be empty. Nothing is written outside of
+// it, and after a failure written files are removed. It returns the paths of the files below dir.
 func Write(dir string, m Module) ([]string, error) {
 	d, err := m.data()
 	if err != nil {
@@ -73,7 +73,7 @@ func Write(dir string, m Module) ([]string, error) {
 // Stage is a stage that is to be written.
 type Stage struct {
 	Name string
-	// Artifact is the type of the artifact that it makes.
+	// Artifact is the type of the artifact that the stage makes.
 	Artifact string
 }
 

@@ -110,7 +110,7 @@ func TestRefused(t *testing.T) {
 	file := filepath.Join(full, "notes")
 	for _, tt := range []struct {
 		name   string
-		dir    string // default: one that does not exist
+		dir    string // default: a directory that does not exist
 		module Module
 		want   error
 	}{

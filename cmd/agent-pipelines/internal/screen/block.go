@@ -38,7 +38,7 @@ func providerEnded(at place, d event.ProviderCompleteData) []string {
 	return []string{fmt.Sprintf("  ✓ %s complete", at.branch())}
 }
 
-// blockIteration returns the first line of a provider's iteration. Providers work in parallel, so each line has the id.
+// blockIteration returns the first line of an iteration, with the provider's id, because providers work in parallel.
 func blockIteration(at place) []string {
 	stage := at.stage()
 	if stage == nil {
@@ -66,7 +66,7 @@ func blockEnd(at place) []string {
 	return []string{"", "  Parallel block failed. Failed providers: " + strings.Join(failed, ", "), ""}
 }
 
-// resumedBlock lists the providers that a resumed session continues, and the completed ones.
+// resumedBlock lists the providers that a resumed session continues, and the completed providers.
 func resumedBlock(at place, n *plan.Node) []string {
 	var on, done []string
 	for _, id := range branches(n) {

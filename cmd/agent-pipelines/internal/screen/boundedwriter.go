@@ -22,21 +22,21 @@ const (
 // lines are dropped. It is safe for concurrent use.
 type BoundedWriter struct {
 	to    io.Writer
-	limit int // of the waiting lines in bytes, 0 for none
+	limit int // of the waiting lines in bytes, 0 for no limit
 
 	mu       sync.Mutex // guards:
 	changed  *sync.Cond // signals a change of the fields below
 	waiting  []byte
 	patience time.Duration // the rest of maxPatience
-	dropped  int           // number of lines dropped after the waiting ones
+	dropped  int           // number of lines dropped after the waiting lines
 	writing  bool          // a write to the reader runs
 	closed   bool          // all further lines are dropped
 }
 
-// NewBoundedWriter returns a writer that forwards to another one, which may block. The caller closes it.
+// NewBoundedWriter returns a writer that forwards to the writer to, which may block. The caller closes it.
 func NewBoundedWriter(to io.Writer) *BoundedWriter { return newWriter(to, maxWaiting) }
 
-// newWriter returns a writer with a limit; without one, it never waits and drops nothing.
+// newWriter returns a writer with a limit; without a limit, it never waits and drops nothing.
 func newWriter(to io.Writer, limit int) *BoundedWriter {
 	r := &BoundedWriter{to: to, limit: limit, patience: maxPatience}
 	r.changed = sync.NewCond(&r.mu)
@@ -151,12 +151,12 @@ type EventLines struct{ out *BoundedWriter }
 // NewEventLines returns a printer of events to a writer. The caller closes it.
 func NewEventLines(to io.Writer) *EventLines { return &EventLines{newWriter(to, 0)} }
 
-// Observe queues the event of an update, if it has one.
+// Observe queues the event of an update, if the update has an event.
 func (l *EventLines) Observe(u engine.Update) {
 	if l == nil || u.Event == nil {
 		return
 	}
-	if line, err := u.Event.AppendLine(nil); err == nil { // always: the event is in the journal
+	if line, err := u.Event.AppendLine(nil); err == nil { // no error: the event was in the journal
 		_, _ = l.out.Write(line)
 	}
 }

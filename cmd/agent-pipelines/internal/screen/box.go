@@ -34,7 +34,7 @@ func nodeBox(lines ...string) []string {
 	return append(out, "└"+rule)
 }
 
-// fitFrames shortens frames to width, 0 or less for any. The terminal wraps texts, but a wrapped frame is unreadable.
+// fitFrames shortens frames to width; 0 or less means any width. Terminals wrap texts; wrapped frames are unreadable.
 func fitFrames(lines []string, width int) []string {
 	if width <= 0 || width > boxWidth+1 {
 		return lines

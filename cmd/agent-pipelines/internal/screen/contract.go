@@ -16,8 +16,8 @@ import (
 // maxPlanned bounds the steps that are listed when they are planned.
 const maxPlanned = 20
 
-// contractLines returns the lines about a node with a contract, which begin with its role (REQUIREMENTS U135, U226). ok is
-// false for events that have the same lines for all nodes.
+// contractLines returns the lines about a node with a contract, which begin with the node's role (REQUIREMENTS U135,
+// U226). ok is false if eventLines renders the event instead.
 func contractLines(at place) (lines []string, ok bool) {
 	if s := at.stage(); at.branch() != "" && s != nil {
 		at.node = s
@@ -166,7 +166,7 @@ func ladderRetried(at place, d event.RetryData) []string {
 	switch d.Rung {
 	case event.RungStage:
 		line = fmt.Sprintf("Stage retry %d/%d", d.N-1, d.Max-1)
-	case event.RungArtifact: // these have no first attempt
+	case event.RungArtifact: // heals have no first attempt
 		line = fmt.Sprintf("Heal %d/%d: asked for the artifact again", d.N, d.Max)
 	}
 	if at.Event.Cursor.Step != "" {
@@ -261,8 +261,8 @@ func attemptUsage(at place, d event.AttemptCompleteData) []string {
 	return []string{line + ", " + cmp.Or(Usage(*d.Usage), "usage unknown")}
 }
 
-// The events artifact_invalid, artifact_healed and artifact_warning have no lines: they repeat the content of the lines below
-// for readers of the journal.
+// The events artifact_invalid, artifact_healed and artifact_warning have no lines, because they
+// repeat the content of other events for readers of the journal.
 
 // faultLines lists the faults of an attempt's artifact, nil for another failure.
 func faultLines(at place, d event.FailureData) []string {

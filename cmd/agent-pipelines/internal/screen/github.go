@@ -59,8 +59,8 @@ func (g *GitHub) end() string {
 	return "::endgroup::\n"
 }
 
-// groupTitle returns the title of the group that begins with an update, "" for none. Groups cannot be nested, so the node
-// of an embedded pipeline has none.
+// groupTitle returns the title of the group that begins with an update, "" for none. Groups cannot be nested, so a node
+// that embeds a pipeline has no group.
 func groupTitle(u engine.Update) string {
 	if u.Event == nil || u.Plan == nil || u.Event.Type != event.NodeStart || u.Event.Cursor == nil {
 		return ""

@@ -7,7 +7,7 @@ import (
 )
 
 // questionAsked reports a question to the user. If the run keeps running, the lines include the command that answers the
-// question. If the run pauses, that command is printed at its end.
+// question. If the run pauses, that command is printed at the end of the run.
 func questionAsked(at place, d event.QuestionAskedData) []string {
 	again := ""
 	if d.Changed {

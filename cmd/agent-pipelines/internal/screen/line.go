@@ -5,7 +5,7 @@ import "strings"
 // Style is the style of a piece of a line on a terminal with colors.
 type Style int
 
-// The styles.
+// These are the styles of spans.
 const (
 	Normal Style = iota
 	Bold

@@ -14,7 +14,7 @@ import (
 // redrawEvery is the interval at which the running times are redrawn.
 const redrawEvery = 200 * time.Millisecond
 
-// The control sequences used; all terminals but dumb ones have them.
+// These are the control sequences used; all terminals except dumb ones have them.
 const (
 	hideCursor = "\x1b[?25l"
 	showCursor = "\x1b[?25h"
@@ -22,15 +22,15 @@ const (
 	eraseBelow = "\r\x1b[J"
 	eraseRight = "\x1b[K"
 	eraseRest  = "\x1b[J"
-	beginFrame = "\x1b[?2026h" // until endFrame, a terminal that can shows the output in one piece
+	beginFrame = "\x1b[?2026h" // a terminal that knows it shows the output until endFrame in one piece
 	endFrame   = "\x1b[?2026l"
 )
 
-// Below draws the lines below those of a live view. It is not safe for concurrent use.
+// Below draws the lines that a live view keeps below its other output. It is not safe for concurrent use.
 type Below interface {
 	// Observe adds an update.
 	Observe(u engine.Update)
-	// Lines returns at most height lines of at most width columns for a time, none before the first event.
+	// Lines returns at most height lines of at most width columns at a time, none before the first event.
 	Lines(now time.Time, width, height int) []Line
 }
 
@@ -64,7 +64,7 @@ type drawing struct {
 type LiveOptions struct {
 	// Size returns the current columns and lines of the terminal; 0 or less means unknown, which counts as 80 and 24.
 	Size func() (width, height int)
-	// Below draws the lines below; a mutex of the view guards it.
+	// Below draws the live lines; a mutex of the view guards it.
 	Below Below
 	// Color allows bold, faint and colored text.
 	Color bool
@@ -172,7 +172,7 @@ func (l *Live) Close() {
 	io.WriteString(l.out, last) //nolint:errcheck // as above
 }
 
-// draw writes text above the live lines and redraws these, in one write; it does nothing if nothing has changed.
+// draw writes text above the live lines and redraws them, in one write; it does nothing if nothing has changed.
 func (l *Live) draw(text string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

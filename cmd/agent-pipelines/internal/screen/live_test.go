@@ -50,7 +50,7 @@ func (d *display) size() (width, height int) {
 	return d.width, 24
 }
 
-// Write understands text, newlines and the control sequences that Live sends; any other is an error.
+// Write understands text, newlines and the control sequences that Live sends; any other sequence is an error.
 func (d *display) Write(b []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// The control sequences that notify the user.
+// These are the control sequences that notify the user.
 const (
 	saveTitle = "\x1b[22;0t"
-	title     = "\x1b]0;" // ends with a bell
+	title     = "\x1b]0;" // the title and a bell follow
 	bell      = "\a"
-	calm      = title + bell + "\x1b[23;0t" // an empty title, for terminals that did not save one
+	calm      = title + bell + "\x1b[23;0t" // an empty title, for terminals that did not save the title
 )
 
-// longRun is the duration from which the end of a run is notified.
+// longRun is the minimum duration of a run whose end is notified.
 const longRun = 30 * time.Second
 
 // IsSilent reports whether AGENT_PIPELINES_BELL=0 turns the notifications off.
@@ -50,7 +50,7 @@ func (c *Notifier) Observe(u engine.Update) string {
 	return text
 }
 
-// The statuses of lists that package state does not define.
+// These statuses of lists are not defined by package state.
 const (
 	StatusCrashed = "crashed" // running, but its process is gone
 	StatusUnknown = "unknown" // not started, or state.json is unreadable

@@ -25,7 +25,7 @@ type place struct {
 
 func (p place) loop() bool { return p.State.Mode == modeLoop }
 
-// render returns the lines for an event.
+// render is a function that returns the lines for an event.
 type render func(place) []string
 
 // decoded returns a render that calls lines with the payload of an event. An event whose payload cannot be decoded has no

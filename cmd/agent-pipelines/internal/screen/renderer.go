@@ -152,7 +152,7 @@ func sessionResumed(at place) []string {
 	return append(lines, pendingTimers(at)...)
 }
 
-// nextAction returns the next action of a loop: an iteration, the decision about another one, or its end.
+// nextAction returns the next action of a loop: an iteration, the decision about another iteration, or its end.
 func nextAction(l state.Loop) string {
 	switch l.Phase {
 	case state.PhaseSettled:

@@ -15,7 +15,7 @@ import (
 // spaces, and successive spaces become one. Texts of agents thus cannot move the cursor.
 func Clean(text string) string { return strings.Join(strings.Fields(Printable(text)), " ") }
 
-// Lines returns the lines of a text, printable as by [Clean], but with their spaces except trailing ones.
+// Lines returns the lines of a text, printable as by [Clean], but with their spaces except trailing spaces.
 func Lines(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {

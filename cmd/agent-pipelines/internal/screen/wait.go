@@ -19,7 +19,7 @@ func timerSet(at place, d event.TimerSetData) []string {
 }
 
 // pendingTimers reports the timers of a resumed session: a usage limit may last for hours, and the run must not look
-// like one that hangs.
+// like a run that hangs.
 func pendingTimers(at place) []string {
 	type armed struct {
 		state.Timer
@@ -44,7 +44,7 @@ func pendingTimers(at place) []string {
 	return lines
 }
 
-// wait returns the line about a pause between two times. A long one includes the end in local time.
+// wait returns the line about a pause between two times. The line about a long pause includes its end in local time.
 func wait(prefix, purpose string, from, due time.Time) string {
 	after := due.Sub(from)
 	switch {

@@ -7,7 +7,7 @@ import (
 )
 
 // Fold breaks a printable line into lines of at most width columns: at a space where there is one, else within a word.
-// All but the first begin with hang spaces. A line that fits, or a width of 0 or less, breaks nothing.
+// All lines but the first begin with hang spaces. A width of 0 or less breaks nothing.
 func Fold(line string, width, hang int) []string {
 	if width <= 0 || Columns(line) <= width {
 		return []string{line}
@@ -50,9 +50,9 @@ func breakAt(line string, begun, width int) int {
 	return end
 }
 
-// Wrap breaks a text at its spaces into a line of at most first columns and others of at most width. A longer word has its
-// own line and is not cut, so that it can be copied. A width of 0 or less breaks nothing. The text is cleaned as by
-// [Clean]; an empty one is one empty line.
+// Wrap breaks a text at its spaces into a line of at most first columns and further lines of at most width. A longer
+// word has its own line and is not cut, so that it can be copied. A width of 0 or less breaks nothing. The text is
+// cleaned as by [Clean]; an empty text is one empty line.
 func Wrap(text string, first, width int) []string {
 	text = Clean(text)
 	if width <= 0 {

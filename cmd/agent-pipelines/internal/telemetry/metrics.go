@@ -30,7 +30,7 @@ type meters struct {
 	attemptTime, nodeTime, runTime                      metric.Float64Histogram
 }
 
-// keyTokenType is an attribute of metrics alone.
+// keyTokenType is an attribute that only metrics have.
 const keyTokenType = attribute.Key("gen_ai.token.type")
 
 // bounds lists the bucket boundaries of the histograms, in seconds: agents take from a moment to hours.
@@ -112,7 +112,7 @@ func (f *meters) stop() {
 	clear(f.open)
 }
 
-// count counts an entry of the timeline. Before the events of this process only questions count, which may still be open.
+// count counts an entry of the timeline. Of earlier processes it records only questions, which may still be open.
 func (f *meters) count(u engine.Update, e timeline.Entry) {
 	if u.State != nil && (f.pipeline == "" || u.Plan != nil) {
 		f.pipeline = trace.RunName(u.State, u.Plan)
@@ -136,7 +136,7 @@ func (f *meters) count(u engine.Update, e timeline.Entry) {
 	}
 }
 
-// isStepsIteration reports whether an iteration only consists of its node's steps, which count themselves.
+// isStepsIteration reports whether an iteration consists only of its node's steps, whose own iterations are counted.
 func isStepsIteration(u engine.Update, e timeline.Entry) bool {
 	return e.Location.Step == "" && u.State != nil && u.State.Nodes[e.Location.Outer()].Order != nil
 }
@@ -150,7 +150,7 @@ func (f *meters) attributes(e timeline.Entry) metric.MeasurementOption {
 	return metric.WithAttributes(all...)
 }
 
-// addUsage counts a consumption, as far as it was reported.
+// addUsage counts the reported tokens and cost.
 func (f *meters) addUsage(u event.Usage, attributes metric.MeasurementOption) {
 	for kind, count := range u.Tokens() {
 		if count > 0 {

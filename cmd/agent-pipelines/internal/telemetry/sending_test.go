@@ -151,7 +151,7 @@ func TestHanging(t *testing.T) {
 	}
 }
 
-// A missing event does not block later ones.
+// A missing event does not block later events.
 func TestHole(t *testing.T) {
 	c := collect(t, collector.New)
 	defer c.Close()
@@ -169,7 +169,7 @@ func TestHole(t *testing.T) {
 	require(t, os.IsNotExist(err), err)
 }
 
-// A missing event does not block later ones during the run either, once enough of them wait.
+// A missing event does not block later events during the run either, once enough of them wait.
 func TestHoleWhileRunning(t *testing.T) {
 	c := collect(t, collector.New)
 	defer c.Close()

@@ -31,7 +31,7 @@ type Options struct {
 	Warn func(string)
 }
 
-// Session sends the telemetry of one session. A nil one does nothing. It is safe for concurrent use; the caller closes it.
+// Session sends a session's telemetry. A nil *Session does nothing. Concurrent use is safe; the caller closes it.
 type Session struct {
 	options Options
 	spans   *spans // nil: no spans are sent
@@ -44,7 +44,7 @@ type Session struct {
 	mu      sync.Mutex // guards:
 	queue   []engine.Update
 	closing bool
-	wake    chan struct{} // holds a token while there is something new
+	wake    chan struct{} // holds a token while queue or closing has changed
 	worker  sync.WaitGroup
 
 	progress // used by the worker only
@@ -54,7 +54,7 @@ type Session struct {
 type progress struct {
 	timeline *timeline.Timeline      // nil before the first event
 	last     int64                   // number of the last applied event
-	waiting  map[int64]engine.Update // updates that wait for an earlier one
+	waiting  map[int64]engine.Update // updates that wait for an earlier update
 	run      string                  // the run that is sent
 	count    int64                   // number of spans of the run
 	live     bool                    // the applied events are of this process
@@ -85,8 +85,8 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// connect creates the senders, which stop when ctx ends. The end of a session cancels a periodic export of metrics. That is
-// not a failure, because the last export has all values.
+// connect creates the senders, which stop when ctx ends. The end of a session cancels a periodic export of metrics. The
+// cancellation is not a failure, because the last export has all values.
 func (s *Session) connect(ctx context.Context, left *configWarnings) error {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		if !left.resource(err) && !errors.Is(err, context.Canceled) {
@@ -109,7 +109,7 @@ func (s *Session) connect(ctx context.Context, left *configWarnings) error {
 	return nil
 }
 
-// Sampled reports whether the spans of a trace are sent; the configured sampler may drop it.
+// Sampled reports whether the spans of a trace are sent; the configured sampler may drop the trace.
 func (s *Session) Sampled(id event.TraceID) bool {
 	return s != nil && s.spans != nil && s.spans.flags(id).IsSampled()
 }
@@ -141,7 +141,7 @@ func (s *Session) Close() {
 	}
 }
 
-// shut flushes spans and metrics in parallel.
+// shut sends the remaining spans and metrics in parallel, and stops their senders.
 func (s *Session) shut(ctx context.Context) error {
 	var sending sync.WaitGroup
 	var ofSpans, ofFigures error
@@ -186,8 +186,8 @@ func (s *Session) work(ctx context.Context) {
 	}
 }
 
-// heldLimit bounds the updates that wait for an earlier one. Beyond it the earlier one is considered
-// lost.
+// heldLimit bounds the updates that wait for an earlier update. If more wait, the earlier update counts
+// as lost.
 const heldLimit = 1024
 
 // errHole is the reason for an incomplete trace.
@@ -211,7 +211,7 @@ func (s *Session) next(ctx context.Context, u engine.Update) {
 	}
 }
 
-// applyHeld applies the updates that follow the last event.
+// applyHeld applies the waiting updates that follow the last event without a gap.
 func (s *Session) applyHeld() {
 	for {
 		next, ok := s.waiting[s.last+1]
@@ -224,7 +224,7 @@ func (s *Session) applyHeld() {
 	}
 }
 
-// skipGap continues after lost updates. Later spans do not count as sent, because a reader of the journal builds others.
+// skipGap continues after lost updates. Later spans do not count as sent, because a later kernel builds other spans.
 func (s *Session) skipGap() {
 	s.warn(errHole)
 	s.spans.gap()
@@ -276,7 +276,7 @@ func (s *Session) apply(u engine.Update) {
 	s.builder.Apply(*u.Event, u.State, u.Plan)
 }
 
-// ended counts a span in the metrics, and sends it unless an earlier kernel has.
+// ended counts a span in the metrics, and sends it unless an earlier kernel has sent it.
 func (s *Session) ended(ctx context.Context, made trace.Span) {
 	if made.Trace != event.RunTraceID(s.run) {
 		return

@@ -15,8 +15,8 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
 )
 
-// The standard variables that this package reads, besides OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER. The exporters and
-// the SDK read the others: endpoints, headers, timeouts, certificates, samplers, limits, resource attributes.
+// This package reads these standard variables, besides OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER. The exporters
+// and the SDK read other variables: endpoints, headers, timeouts, certificates, samplers, limits, resource attributes.
 const (
 	variableDisabled = "OTEL_SDK_DISABLED"
 	variableParent   = "TRACEPARENT"
@@ -39,7 +39,7 @@ type Settings struct {
 // Protocol is the protocol of a collector, "" for none.
 type Protocol string
 
-// The supported protocols of OTLP. The default is HTTP, as the specification says.
+// These are the supported protocols of OTLP. The default is HTTP, as the specification says.
 const (
 	GRPC Protocol = "grpc"
 	HTTP Protocol = "http/protobuf"
@@ -48,7 +48,7 @@ const (
 // On reports whether any signal is sent.
 func (s Settings) On() bool { return s.Traces != "" || s.Metrics != "" }
 
-// FromEnvironment reads the variables. The warnings name those with unsupported values.
+// FromEnvironment reads the variables. The warnings name variables with unsupported values.
 func FromEnvironment(getenv func(string) string) (Settings, []string) {
 	if strings.EqualFold(getenv(variableDisabled), "true") {
 		return Settings{}, nil
@@ -151,7 +151,7 @@ func (sink) Enabled(int) bool { return false }
 // Info implements [logr.LogSink].
 func (sink) Info(int, string, ...any) {}
 
-// Error implements [logr.LogSink]. The texts of errors contain values of variables, except those of files.
+// Error implements [logr.LogSink]. It omits errors, which may quote values of variables, except errors of files.
 func (s sink) Error(err error, doing string, _ ...any) {
 	var file *fs.PathError
 	if errors.As(err, &file) {
@@ -166,7 +166,7 @@ func (s sink) WithValues(...any) logr.LogSink { return s }
 // WithName implements [logr.LogSink].
 func (s sink) WithName(string) logr.LogSink { return s }
 
-// about returns the resource of the sender: this program, or the one in OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES.
+// about returns the sender's resource: this program, or the service in OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES.
 func about(ctx context.Context, version string, left *configWarnings) (*resource.Resource, error) {
 	made, err := resource.New(ctx, resource.WithTelemetrySDK(),
 		resource.WithAttributes(semconv.ServiceName("agent-pipelines"), semconv.ServiceVersion(version), semconv.ServiceInstanceID(rand.Text())), resource.WithFromEnv())

@@ -131,8 +131,8 @@ func (s *spans) start(made trace.Span) oteltrace.Span {
 	return span
 }
 
-// links returns the links of a span: to the span before the last rest, and from the run's span also to the caller's span,
-// which belongs to another trace.
+// links returns the links of a span: to the span before the last pause or end, and from the run's span also to the
+// caller's span, which belongs to another trace.
 func (s *spans) links(made trace.Span) []oteltrace.Link {
 	var all []oteltrace.Link
 	if made.Before != (event.SpanID{}) {
@@ -147,7 +147,7 @@ func (s *spans) links(made trace.Span) []oteltrace.Link {
 }
 
 // flags returns whether a trace is sampled. The first span is the last to end, so the sampler is asked with a temporary
-// one. It is safe for concurrent use.
+// span. It is safe for concurrent use.
 func (s *spans) flags(id event.TraceID) oteltrace.TraceFlags {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,12 +183,12 @@ func (journalIDs) NewSpanID(ctx context.Context, _ oteltrace.TraceID) oteltrace.
 type countingExporter struct {
 	sdktrace.SpanExporter
 	arrived *sentCount
-	failed  atomic.Bool                         // an export failed, and later ones do not count
+	failed  atomic.Bool                         // an export failed, and later exports do not count
 	free    chan struct{}                       // has an element for each waiting span: the SDK's queue is never full
 	until   func(end func()) (stop func() bool) // calls end when exports must stop
 }
 
-// enter takes a place in the queue, and reports whether there was one.
+// enter takes a place in the queue, and reports whether a place was free.
 func (s *countingExporter) enter(ctx context.Context) bool {
 	select {
 	case s.free <- struct{}{}:
@@ -228,13 +228,13 @@ func (s *countingExporter) ExportSpans(ctx context.Context, batch []sdktrace.Rea
 }
 
 // sentFile is the session's file with the number of spans that were sent: a kernel that resumes the session reads the
-// journal from its beginning, and sends only the others.
+// journal from its beginning, and sends only the other spans.
 const sentFile = "telemetry.json"
 
 // maxSentRecord bounds the file, in bytes.
 const maxSentRecord = 4096
 
-// sentCount counts the spans of a run that the collector has received, up to the first one that it has not. It is safe for
+// sentCount counts the spans of a run that the collector has received, up to the first missing span. It is safe for
 // concurrent use.
 type sentCount struct {
 	mu  sync.Mutex // guards:
@@ -269,8 +269,8 @@ func (a *sentCount) add(n int) {
 	}
 }
 
-// readSentRecord reads the file. An agent can write to its directory: links out of it are not followed, and only regular
-// files are read.
+// readSentRecord reads sentFile. An agent can write to the directory: links out of it are not followed, and only
+// regular files are read.
 func readSentRecord(dir string) (was sentRecord, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -293,7 +293,7 @@ func readSentRecord(dir string) (was sentRecord, err error) {
 	return was, err
 }
 
-// write replaces the file, through a temporary one with a random name.
+// write replaces sentFile, through a temporary file with a random name.
 func (c sentRecord) write(dir string) error {
 	text, err := json.Marshal(c)
 	if err != nil {

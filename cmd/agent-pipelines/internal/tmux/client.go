@@ -29,7 +29,7 @@ func Find() (*Client, error) {
 }
 
 // Start describes a program to be run in a new, detached tmux session, or in a new window of the current
-// one.
+// session.
 type Start struct {
 	Name   string // of the session or window: letters, digits, "_" and "-"
 	Window bool   // in the tmux session that this process runs in
@@ -110,7 +110,7 @@ func (c *Client) Panes(ctx context.Context) ([]Pane, error) {
 //
 // A server does not always notice that a child has ended, and then the status of the dead pane stays
 // [Unknown]. With tmux 3.3a this happens about one time in three if the pane is listed at that moment.
-// Whenever a child ends, the server queries the status of all its children, so Look starts a short-lived one.
+// Whenever a child ends, the server queries the status of all its children, so Look starts a short-lived child.
 func (c *Client) Look(ctx context.Context, id string) (p Pane, ok bool, err error) {
 	panes, err := c.Panes(ctx)
 	i := slices.IndexFunc(panes, func(p Pane) bool { return p.ID == id })
@@ -145,7 +145,7 @@ func (c *Client) Text(ctx context.Context, p Pane) (string, error) {
 		return "", fmt.Errorf("read tmux pane %s: %w", p.ID, err)
 	}
 	out = strings.TrimRight(out, "\n ")
-	if rest, last := cutLastLine(out); strings.HasPrefix(last, "Pane is dead") { // tmux's own word
+	if rest, last := cutLastLine(out); strings.HasPrefix(last, "Pane is dead") { // a line of tmux itself
 		out = strings.TrimRight(rest, "\n ")
 	}
 	return out, nil
@@ -182,7 +182,7 @@ func (e *Error) Error() string {
 // Unwrap returns the error with which the command ended.
 func (e *Error) Unwrap() error { return e.Err }
 
-// noServer reports whether no server listens on the socket, or one that is ending for lack of sessions. The texts are
+// noServer reports whether the socket has no server, or a server that is ending without sessions. The texts are
 // those of tmux since 1.8.
 func (e *Error) noServer() bool {
 	for _, words := range []string{"no server running", "error connecting to", "no current target", "no sessions", "server exited", "lost server"} {

@@ -10,7 +10,7 @@ import (
 const markOption = "@agent_pipelines"
 
 // format makes tmux describe a pane. The window's name, which may hold anything, is last; a session's
-// has no colon.
+// name has no colon.
 const format = "#{pane_id}:#{window_id}:#{pane_pid}:#{pane_dead}:#{pane_dead_status}:#{pane_dead_signal}:#{" + markOption + "}:#{session_name}:#{window_name}"
 
 // Pane is a pane of a tmux server.

@@ -6,9 +6,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// The attributes of spans. Our own are below agent_pipelines; gen_ai and error.type are those of the OpenTelemetry
-// semantic conventions (GenAI, as of 1.41). None contains a text of an agent, a prompt or a user. Metrics use the exported
-// ones, too.
+// These are the attributes of spans. Our own begin with agent_pipelines; gen_ai and error.type are from the
+// OpenTelemetry semantic conventions (GenAI, as of 1.41). None contains a text of an agent, a prompt or a user. Metrics
+// use the exported keys, too.
 const (
 	keySession      = attribute.Key("agent_pipelines.session")
 	keyRunID        = attribute.Key("agent_pipelines.run_id")
@@ -60,7 +60,7 @@ const (
 	keyCall       = attribute.Key("gen_ai.tool.call.id")
 )
 
-// usageAttributes returns the attributes of a consumption, as far as it is known.
+// usageAttributes returns the attributes of the known values of a usage.
 func usageAttributes(u *event.Usage) []attribute.KeyValue {
 	if u == nil {
 		return nil

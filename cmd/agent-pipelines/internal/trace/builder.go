@@ -11,14 +11,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// SpanBuilder builds spans from the events of one session, from its first one on. It is not safe for concurrent use.
+// SpanBuilder builds spans from the events of one session, from the first event on. It is not safe for concurrent use.
 type SpanBuilder struct {
 	openSpans
 	state  *state.State
 	latest time.Time // of the last event
 }
 
-// NewSpanBuilder returns a builder that passes each span to ended at its end: inner spans before outer ones.
+// NewSpanBuilder returns a builder that passes each span to ended when the span ends: inner spans before outer spans.
 func NewSpanBuilder(ended func(Span)) *SpanBuilder {
 	b := &SpanBuilder{openSpans: openSpans{ended: ended, plan: &plan.Plan{}}}
 	b.reset("")
@@ -31,7 +31,7 @@ func (b *SpanBuilder) reset(run string) {
 	b.before, b.used = map[event.Key]event.SpanID{}, map[event.SpanID]bool{}
 }
 
-// begin opens the span of the run or of its resume.
+// begin opens the span of the run or of a resume.
 func (b *SpanBuilder) begin(e event.Event) {
 	if len(b.used) > 0 {
 		b.resumed = max(e.Epoch, 2)
@@ -51,7 +51,7 @@ func (b *SpanBuilder) begin(e event.Event) {
 	b.top, b.spans[""] = o, o
 }
 
-// RunName returns the name of a run: its pipeline, or the stage of a loop. The plan may be nil.
+// RunName returns the name of a run: its pipeline, or the stage of a loop, or "stage". The plan may be nil.
 func RunName(st *state.State, p *plan.Plan) string {
 	stage := ""
 	if p != nil && len(p.Nodes) > 0 {
@@ -60,7 +60,7 @@ func RunName(st *state.State, p *plan.Plan) string {
 	return cmp.Or(st.Pipeline, stage, "stage")
 }
 
-// rest ends all open spans. Unfinished work ends with the error why.
+// rest ends all open spans when the session pauses or ends. Unfinished work ends with the error why.
 func (b *SpanBuilder) rest(at time.Time, why string) {
 	if b.top == nil {
 		return

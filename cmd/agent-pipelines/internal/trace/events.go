@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// handlers has the effect of each type of event on the spans. Informative events never open or end one, because their
-// order may differ from that of the journal.
+// handlers has the effect of each type of event on the spans. Informative events never open or end a span, because they
+// may arrive in another order than in the journal.
 var handlers = map[event.Type]func(*SpanBuilder, event.Event){
 	event.NodeStart:                ofVisit((*SpanBuilder).visitBegan),
 	event.NodeComplete:             ofVisit((*SpanBuilder).visitEnded),
@@ -38,14 +38,14 @@ var handlers = map[event.Type]func(*SpanBuilder, event.Event){
 	event.QuestionAnswered:         decoded((*SpanBuilder).userAnswered),
 }
 
-// mentioned lists the types of events that are added to a span unchanged.
+// mentioned lists the types of events that a span contains as events without attributes.
 var mentioned = []event.Type{
 	event.PluginCrashed, event.BudgetWarning, event.StageTimeout, event.ArtifactInvalid,
 	event.LateDelivery, event.SurvivorEnded, event.SessionPaused, event.SessionResumed, event.Control,
 }
 
-// Apply adds the next event, with the session's plan and, for events that change it, the state after the event. Events of
-// a fenced kernel do not count.
+// Apply adds the next event, with the session's plan and, for events that change the state, the state after the event.
+// Events of a fenced kernel do not count.
 func (b *SpanBuilder) Apply(e event.Event, st *state.State, p *plan.Plan) {
 	if e.RunID != "" && e.RunID != b.run {
 		b.rest(b.latest, "")
@@ -182,12 +182,12 @@ func (b *SpanBuilder) invoke(key event.Key, around *openSpan, provider, model st
 	o.Call = true
 }
 
-// attemptEnded ends an attempt. Under a contract it has ended before the iteration does.
+// attemptEnded ends an attempt. Under a contract, an attempt ends before its iteration.
 func (b *SpanBuilder) attemptEnded(e event.Event, failed string) {
 	if e.Key.Kind() != event.KeyAttempt || b.spans[e.Key] == nil {
 		return
 	}
-	d, _ := event.Decode[event.AttemptCompleteData](e) // the other types have members of the same names
+	d, _ := event.Decode[event.AttemptCompleteData](e) // the data of other types has members of the same names
 	b.finish(e.Key.CallKey(), e.Time, failed, append(usageAttributes(d.Usage), keyModelUsed.String(d.Model), keyVersion.String(d.AgentVersion))...)
 	b.finish(e.Key, e.Time, failed)
 }
@@ -215,7 +215,7 @@ func (b *SpanBuilder) iterationEnded(e event.Event, d event.IterationCompleteDat
 }
 
 // decided adds the span of a strategy's call, which has no start event: it begins when the iteration's work is done. The
-// kernel's own decisions are events.
+// kernel's own decisions become events of the iteration's span.
 func (b *SpanBuilder) decided(e event.Event, d event.DecisionData) {
 	around := b.iterationSpan(e.Key, e.Time)
 	if d.Strategy == plan.TypeFixed || d.Strategy == plan.TypeChecks {
@@ -281,7 +281,7 @@ func (b *SpanBuilder) toolEnded(e event.Event, d event.ToolResultData) {
 
 func waitKey(id string) event.Key { return event.Key("wait/" + id) }
 
-// userAsked opens the span of a wait for the user. A session that rests waits in no span.
+// userAsked opens the span of a wait for the user. The span ends early if the session pauses.
 func (b *SpanBuilder) userAsked(e event.Event, d event.QuestionAskedData) {
 	around := b.nearest(e.Key)
 	if c := b.spans[e.Key.CallKey()]; c != nil { // of a tool call
@@ -312,7 +312,7 @@ func (b *SpanBuilder) visitLocation(e event.Event) (event.Location, bool) {
 }
 
 // attempting reports whether an attempt is running at a location, by the state: an iteration that is checked first, or
-// that consists of its node's steps, begins without one.
+// that consists of its node's steps, begins without an attempt.
 func (b *SpanBuilder) attempting(at event.Location) bool {
 	n := b.state.Nodes[at.Outer()]
 	loop := n.Loop

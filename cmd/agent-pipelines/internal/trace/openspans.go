@@ -17,16 +17,16 @@ type openSpans struct {
 	ended func(Span)
 
 	plan  *plan.Plan
-	run   string // the id of the run, "" before the first event with one
+	run   string // the id of the run, "" before the first event with a run id
 	epoch int
 	// resumed is the epoch of the last resume, 0 for the first segment of the run.
 	resumed int
-	resting bool      // the spans that end do so because the session rests
-	top     *openSpan // nil while the session rests
+	resting bool      // spans end because the session pauses or ends
+	top     *openSpan // of the run or a resume, nil while the session is paused or ended
 	spans   map[event.Key]*openSpan
 	paths   map[string]*openSpan       // of nodes, by path
-	before  map[event.Key]event.SpanID // the last span of each key that may continue after a rest
-	used    map[event.SpanID]bool      // ids
+	before  map[event.Key]event.SpanID // the last span of each key whose work a resume may continue
+	used    map[event.SpanID]bool      // ids of all spans
 }
 
 // iterationSpan returns the span that contains the span of a key, and opens it if necessary.
@@ -104,7 +104,7 @@ func (b *openSpans) part(place event.Location, at time.Time) *openSpan {
 	return b.start(key, node, "step "+place.Step, at, keyStep.String(place.Step))
 }
 
-// iteration returns the span of an iteration. A new span ends those of earlier iterations whose work is done.
+// iteration returns the span of an iteration. A new span ends the spans of earlier iterations whose work is done.
 func (b *openSpans) iteration(place event.Location, at time.Time) *openSpan {
 	key := place.Key(event.KeyIteration, 1)
 	if o := b.spans[key]; o != nil {
@@ -125,7 +125,7 @@ func (b *openSpans) iteration(place event.Location, at time.Time) *openSpan {
 	return o
 }
 
-// start opens the span of a key within another. It outlives kernels.
+// start opens the span of a key within another. A new kernel continues the span.
 func (b *openSpans) start(key event.Key, around *openSpan, name string, at time.Time, attributes ...attribute.KeyValue) *openSpan {
 	o := b.open(key, b.resumed, around, name, at, attributes)
 	o.Before = b.before[key]

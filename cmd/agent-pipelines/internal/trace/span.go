@@ -16,22 +16,22 @@ type Span struct {
 	// Parent is the id of the outer span, zero for the span of the run.
 	Parent event.SpanID
 	Name   string
-	// Top reports whether it is the span of a run or of a resume.
+	// Top reports whether the span is that of a run or of a resume.
 	Top bool
-	// Call reports whether it is a call of a plugin, or of an agent through a plugin.
+	// Call reports whether the span is a call of a plugin, or of an agent through a plugin.
 	Call       bool
 	Start, End time.Time
 	Attributes []attribute.KeyValue
 	Events     []Event
-	// Before is the id of the span with the same key before the session's last rest, zero for none.
+	// Before is the id of the span with the same key before the session's last pause or end, zero for none.
 	Before event.SpanID
-	// Rested reports whether the session rested before the work ended; a later span may continue it. False for cut-off work.
+	// Rested reports whether the session paused or ended before the work did. A later span may continue the work.
 	Rested bool
 	// Error is the kind of the failure, "" for none.
 	Error string
 }
 
-// The kinds of spans that other packages need.
+// Other packages need these kinds of spans.
 const (
 	KindNode    = "node"
 	KindAttempt = "attempt"
@@ -43,10 +43,10 @@ func (s Span) Is(kind string) bool {
 	return first == kind
 }
 
-// The errors of spans that were cut off.
+// These are the errors of spans that were cut off.
 const (
 	interrupted = "interrupted"   // the session paused or ended
-	cutOff      = "kernel_killed" // its kernel was killed
+	cutOff      = "kernel_killed" // the kernel was killed
 )
 
 // Cut reports whether the work was cut off.
@@ -64,16 +64,16 @@ type openSpan struct {
 	Span
 	key      event.Key
 	parent   *openSpan
-	children []*openSpan // the open ones, in the order in which they began
+	children []*openSpan // the open inner spans, in the order in which they began
 	last     time.Time
-	epoch    int    // of the kernel that does the work; 0: it outlives kernels
-	done     bool   // an iteration whose work is done; only its consequences follow
-	node     string // of an iteration: the id of its node, and the provider of its attempts
+	epoch    int    // of the kernel that does the work; 0: another kernel may continue the span
+	done     bool   // an iteration whose work is done; only its hooks and its decision follow
+	node     string // of an iteration: the id of its node; provider and model are those of its attempts
 	provider string
 	model    string
 }
 
-// extend moves the end of the span and of those around it to a time, if that is later.
+// extend moves the end of the span and of the spans around it to a time, if the time is later.
 func (o *openSpan) extend(at time.Time) {
 	for ; o != nil; o = o.parent {
 		if at.After(o.last) {

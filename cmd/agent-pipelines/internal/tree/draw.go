@@ -16,7 +16,7 @@ import (
 
 // Look configures a drawing.
 type Look struct {
-	// Width bounds the columns of a line, Height the number of lines; 0 or less means no bound.
+	// Width bounds the columns of a line; 0 or less means 80. Height bounds the lines; 0 or less means no bound.
 	Width, Height int
 	// Now is the current time, for running rows.
 	Now time.Time
@@ -27,7 +27,7 @@ type Look struct {
 	Selected int
 }
 
-// maxName bounds the columns of names with their indent; on a wide terminal it is a quarter of the width.
+// maxName bounds the columns of names with their indent, unless a quarter of the width is more or a third is less.
 const maxName = 28
 
 // minFolded is the minimum number of lines of a drawing.
@@ -91,7 +91,7 @@ func head(m *Model, look Look) screen.Line {
 	})...).Cut(look.Width)
 }
 
-// since returns the duration of the run, or since its last resume.
+// since returns the duration of the run, from its start or its last resume.
 func (m *Model) since(now time.Time) string {
 	from := m.state.StartedAt
 	if m.state.ResumedAt != nil {
@@ -139,7 +139,7 @@ type drawer struct {
 	names int
 }
 
-// focus returns the row that is never folded.
+// focus returns the index of the row that is never folded.
 func (d drawer) focus(rows []Row) int {
 	if d.Select && d.Selected >= 0 && d.Selected < len(rows) {
 		return d.Selected
@@ -147,9 +147,9 @@ func (d drawer) focus(rows []Row) int {
 	return Focus(rows)
 }
 
-// Focus returns the index of the most important row. That is one that waits for the user, else the innermost that runs,
-// has failed or rests. Otherwise it is the last completed node of the pipeline itself, else the first row. Focus
-// returns -1 if there are no rows.
+// Focus returns the index of the most important row: one that waits for the user, else runs, else has failed, else is
+// unfinished; of several, the innermost. Otherwise it is the last completed node of the pipeline itself, else the first
+// row. Focus returns -1 if there are no rows.
 func Focus(rows []Row) int {
 	if len(rows) == 0 {
 		return -1
@@ -209,7 +209,7 @@ func (d drawer) row(r Row, selected bool) []screen.Line {
 	return append([]screen.Line{line.Cut(d.Width)}, d.below(r, inner)...)
 }
 
-// below returns the lines below that of a row.
+// below returns the lines below the line of a row.
 func (d drawer) below(r Row, indent int) []screen.Line {
 	var lines []screen.Line
 	space := strings.Repeat(" ", min(indent, d.Width/4))
@@ -246,7 +246,7 @@ func commandLines(command, space string, limit int) []screen.Line {
 // spinner turns once in two seconds while something runs.
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 
-// turn is the duration of one of its pictures.
+// turn is the time for which one picture of the spinner is shown.
 const turn = 200 * time.Millisecond
 
 // Lines draws the tree without a selection, as the lower part of a live view.

@@ -211,7 +211,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// Consumption adds up over attempts, also failed ones, and over the nodes of embedded pipelines.
+// Consumption adds up over attempts, also failed attempts, and over the nodes of embedded pipelines.
 func TestUsage(t *testing.T) {
 	used := func(r recorded) map[string]string {
 		var m tree.Model
@@ -241,7 +241,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// A thousand steps do not enlarge the drawing: rows far from the running one are folded.
+// A thousand steps do not enlarge the drawing: rows far from the running step are folded.
 func TestFold(t *testing.T) {
 	r := load(t)
 	var m tree.Model

@@ -18,7 +18,7 @@ type Fact struct {
 	Rank int
 }
 
-// The ranks of facts.
+// These are the ranks of facts.
 const (
 	rankState = iota
 	rankIteration
@@ -41,7 +41,7 @@ func factText(all []Fact) string {
 	return strings.Join(texts, " · ")
 }
 
-// fitting returns as many facts as fit in limit columns, at least one. The last one of the highest rank is dropped first.
+// fitting returns as many facts as fit in limit columns, at least one, and drops the last fact of the highest rank first.
 func fitting(all []Fact, limit int) []Fact {
 	all = slices.Clone(all)
 	for len(all) > 1 && screen.Columns(factText(all)) > limit {

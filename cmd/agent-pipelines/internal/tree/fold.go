@@ -18,8 +18,8 @@ type item struct {
 
 func (i item) urgency() int { return marks[i.mark].urgency }
 
-// fold returns the lines of the items, at most limit of them (0: all). It keeps the item at focus, then the urgent ones,
-// then those around the focus. Successive other items become one line, which begins with lead.
+// fold returns the lines of the items, at most limit of them (0: all). It keeps the item at focus, then the urgent
+// items, then the items around the focus. Successive other items become one line, which begins with lead.
 func fold(items []item, limit, focus int, lead string) []screen.Line {
 	f := folding{items: items, visible: make([]bool, len(items)), limit: limit, lead: lead}
 	for i := range f.visible {
@@ -48,7 +48,7 @@ type folding struct {
 	lead    string
 }
 
-// urgent returns the urgent items, the most urgent first.
+// urgent returns the indexes of the urgent items, the most urgent first.
 func (f folding) urgent() []int {
 	var all []int
 	for i := range f.items {

@@ -9,7 +9,7 @@ import (
 // Mark is the condition of a row.
 type Mark int
 
-// The marks.
+// These are the marks of rows.
 const (
 	Pending Mark = iota // not entered yet
 	Running

@@ -28,7 +28,7 @@ type Model struct {
 	session     string
 	plan        *plan.Plan
 	state       *state.State
-	seen        time.Time          // of the newest event
+	seen        time.Time          // time of the newest event
 	timeline    *timeline.Timeline // nil before the first event
 	consumption map[string]event.Usage
 	work        map[Position]work
@@ -36,7 +36,7 @@ type Model struct {
 	crashed     bool
 }
 
-// work describes an agent's work as far as the state lacks it.
+// work describes the parts of an agent's work that the state lacks.
 type work struct {
 	progress sdk.Progress
 	usage    *event.Usage // reported so far by the current attempt
@@ -105,7 +105,7 @@ func (m *Model) endVisit(path string, d event.NodeCompleteData) {
 	}
 }
 
-// Crash marks a running session that no kernel holds. The next event unmarks it.
+// Crash marks a running session that no kernel holds. The next event removes the mark.
 func (m *Model) Crash() { m.crashed = true }
 
 // State returns the latest state, nil before the first event.

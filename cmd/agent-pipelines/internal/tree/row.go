@@ -262,7 +262,7 @@ func (m *Model) questions() map[Position][]Ask {
 	return all
 }
 
-// commands returns the commands that answer a question, or the one that shows it.
+// commands returns the commands that answer a question, or the command that shows it.
 func commands(session, id string, q state.Question) []string {
 	c := inspect.NewQuestionCommands("agent-pipelines", inspect.Question{Session: session, ID: id, Options: q.Options, AcceptFeedback: q.AcceptFeedback})
 	all := slices.DeleteFunc([]string{c.Approve, c.Feedback}, func(line string) bool { return line == "" })

@@ -17,7 +17,7 @@ type view struct {
 	selected      int
 	title         string   // of the lower part
 	body          []string // printable lines
-	up            int      // number of body lines below the visible ones
+	up            int      // number of body lines below the visible lines
 	hint          string   // the session's status, and the next action
 	note          string   // result of the last key, instead of the hint
 	prompt        string   // label of the input line, "" for none
@@ -28,7 +28,7 @@ type view struct {
 // minBody is the minimum number of lines of the lower part, including its title.
 const minBody = 4
 
-// The keys, for wide and for narrow terminals.
+// These texts list the keys, for wide and for narrow terminals.
 const (
 	keys = "↑↓ select  p pause  a approve  r reject  f follow  o open  ? help  q leave"
 	few  = "↑↓ p a r f o  ? help  q leave"

@@ -28,7 +28,7 @@ type Engine interface {
 	Answer(ctx context.Context, o engine.AnswerOptions) error
 }
 
-// maxLines bounds the lines that are kept of a position.
+// maxLines is the number of lines that are kept of a position; at twice this number, older lines are dropped.
 const maxLines = 500
 
 // feed follows a session and keeps the lines about it. It is safe for concurrent use.
@@ -42,7 +42,7 @@ type feed struct {
 	model    tree.Model
 	renderer screen.Renderer
 	lines    map[tree.Position][]string
-	output   map[tree.Position]string // path of the latest output, in the session's directory
+	output   map[tree.Position]string // path of the latest output, relative to the session's directory
 	last     int64                    // number of the last event
 	status   *engine.Status           // set while no kernel holds the session, else nil
 	dir      string                   // of the session, absolute; "" before the first event
@@ -64,7 +64,7 @@ func newFeed(eng Engine, session string, silent bool, now time.Time) *feed {
 	}
 }
 
-// run follows the session until ctx ends, also while no kernel holds it. An error ends it.
+// run follows the session until ctx ends, also while no kernel holds it. An error stops the feed.
 func (f *feed) run(ctx context.Context) {
 	defer f.began.Do(func() { close(f.first) })
 	if err := f.follow(ctx); err != nil && ctx.Err() == nil {
@@ -117,7 +117,7 @@ func (f *feed) setStatus(s *engine.Status) {
 	}
 }
 
-// observe adds an update, unless it is an old one.
+// observe adds an update, unless it was observed before.
 func (f *feed) observe(u engine.Update) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +157,7 @@ func (f *feed) addLines(u engine.Update) {
 		}
 	}
 	if e.Type == event.IterationComplete || e.Type == event.AttemptComplete {
-		if d, err := event.Decode[event.AttemptCompleteData](e); err == nil && d.Output != nil { // both types have the member
+		if d, err := event.Decode[event.AttemptCompleteData](e); err == nil && d.Output != nil { // both types have Output
 			for _, s := range at {
 				f.output[s] = d.Output.Path
 			}
@@ -171,7 +171,7 @@ func isShown(line string) bool {
 	return line != "" && !strings.ContainsAny(line[:min(len(line), 3)], "┌│└╔║╚╠") && !strings.HasPrefix(line, "·")
 }
 
-// addLine adds a line to a position, and drops the oldest lines of too many.
+// addLine adds a line to a position, and drops the oldest lines if there are too many.
 func (f *feed) addLine(at tree.Position, line string) {
 	f.lines[at] = append(f.lines[at], line)
 	if all := f.lines[at]; len(all) > 2*maxLines {

@@ -233,8 +233,8 @@ func (p program) act(do func(ctx context.Context) (string, error)) tea.Cmd {
 	}
 }
 
-// question returns the open question about the selected row, else the oldest one. The note says why there is none that
-// accepts the answer.
+// question returns the open question about the selected row, else the oldest open question. The note says why there is
+// none that accepts the answer.
 func (p program) question(answer, participle string) (id string, q state.Question, note string) {
 	p.feed.mu.Lock()
 	defer p.feed.mu.Unlock()

@@ -223,7 +223,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// A rejection that would end the session needs the word.
+// A rejection that would end the session needs the word reject.
 func TestRejectForGood(t *testing.T) {
 	p, r := watched(t, "", 0)
 	st := *p.feed.model.State()

@@ -51,7 +51,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 }
 
-// watchSignals cancels at a signal. While another program has the terminal, Ctrl-C is for that program.
+// watchSignals calls cancel at a signal. While another program has the terminal, Ctrl-C is for that program.
 func watchSignals(ctx context.Context, cancel context.CancelCauseFunc, away *atomic.Bool) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)

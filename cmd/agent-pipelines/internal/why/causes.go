@@ -13,7 +13,7 @@ import (
 // Kind is the kind of a cause, for programs.
 type Kind string
 
-// The kinds of causes.
+// These are the kinds of causes.
 const (
 	Began     Kind = "began"     // the run, or another run of the pipeline
 	Entered   Kind = "entered"   // a stage, if no earlier cause names it
@@ -41,7 +41,7 @@ const (
 // Cause is one cause, or several of the same kind.
 type Cause struct {
 	At    time.Time  `json:"at"`              // of the first cause
-	Until *time.Time `json:"until,omitempty"` // of the last cause, nil for a single one
+	Until *time.Time `json:"until,omitempty"` // of the last cause, nil for a single cause
 	Kind  Kind       `json:"what"`
 	// Stage is the id of the node, "" for the session; Provider is a provider of a parallel block.
 	Stage    string `json:"stage,omitempty"`
@@ -63,15 +63,15 @@ func (l *Cause) last() time.Time {
 	return l.At
 }
 
-// maxCauses is the number of latest causes that are kept. At twice that number the older ones are dropped, except the
-// oldest one.
+// maxCauses is the number of latest causes that are kept. At twice that number the older causes are dropped, except the
+// oldest cause.
 const maxCauses = 1000
 
-// openCause is a cause that others may still join.
+// openCause is a cause that later causes of its group may still join.
 type openCause struct {
 	Cause
 	render  func(*openCause) string // returns the text at the end; nil: Text is set
-	reasons tally                   // reasons
+	reasons tally                   // counts the reasons
 	detail  string                  // last text of a cause without reasons
 }
 
@@ -89,13 +89,13 @@ type Causes struct {
 	loops     map[string]*loop            // by id, since the node was entered
 	ending    string                      // end of the last node in words
 	tried     *openCause                  // the last failed attempts, nil for none
-	timer     *timer                      // the pending one, nil for none
+	timer     *timer                      // the pending timer, nil for none
 	stopped   bool                        // the run ended or paused
-	stoppedBy string                      // the user who asked for that, "" for none
+	stoppedBy string                      // the user who requested that end or pause, "" for none
 	pid       int                         // of the last kernel
 	latest    timeline.Entry              // the last event
 	answer    *event.QuestionAnsweredData // the last answer since the last question
-	questions map[string]struct{}         // ids
+	questions map[string]struct{}         // ids of the questions so far
 }
 
 // loop is the work of a node, of a provider in a block, or of a step.
@@ -127,7 +127,7 @@ func (c *Causes) reset() {
 	*c = Causes{timeline: c.timeline, open: map[string]*openCause{}, loops: map[string]*loop{}, questions: map[string]struct{}{}}
 }
 
-// List returns the causes, the latest first, and the number of older ones that were dropped.
+// List returns the causes, the latest first, and the number of older causes that were dropped.
 func (c *Causes) List() (newest []Cause, left int) {
 	all := slices.Clone(c.links)
 	if c.oldest != nil && c.dropped > 0 {
@@ -154,7 +154,7 @@ func (c *Causes) add(e timeline.Entry, l Cause) *openCause {
 	if len(c.links) == 2*maxCauses {
 		drop := len(c.links) - maxCauses
 		if c.dropped == 0 {
-			c.dropped-- // the oldest one is kept
+			c.dropped-- // the oldest cause is kept
 		}
 		c.dropped += drop
 		c.links = slices.Clone(c.links[drop:])
@@ -163,7 +163,7 @@ func (c *Causes) add(e timeline.Entry, l Cause) *openCause {
 	return kept
 }
 
-// join adds an entry to the open cause of a group. If the group has none, join opens one with the text that render returns.
+// join adds an entry to the open cause of a group. If the group has none, join opens one with the text of render.
 func (c *Causes) join(e timeline.Entry, at place, group string, l Cause, render func(*openCause) string) *openCause {
 	group = at.id() + "\x00" + string(l.Kind) + "\x00" + group
 	l.Stage, l.Provider, l.Visit = at.name, at.Branch, at.Visit

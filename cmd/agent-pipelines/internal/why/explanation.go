@@ -20,7 +20,7 @@ type Explanation struct {
 	RunID   string       `json:"run_id,omitempty"`
 	Status  state.Status `json:"status"`
 	Crashed bool         `json:"crashed,omitempty"`
-	// Text is the explanation in a sentence, without the session's name. Since is the time since which that is true.
+	// Text is the explanation in a sentence, without the session's name. Since is the time since which Text is true.
 	Text  string     `json:"text"`
 	Since *time.Time `json:"since,omitempty"`
 	Code  string     `json:"code,omitempty"` // of a failure or an escalation
@@ -183,7 +183,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// sentence returns a text with one full stop.
+// sentence returns a text that ends with one full stop.
 func sentence(text string) string {
 	return strings.TrimRight(brief(text), ". ") + "."
 }

@@ -63,7 +63,7 @@ var handlers = map[event.Type]func(*Causes, timeline.Entry){
 	event.Control:          timeline.On(controlReceived),
 }
 
-// endRun marks the run as paused or ended; user asked for that, "" for none.
+// endRun marks the run as paused or ended, at the request of user, "" for none.
 func (c *Causes) endRun(user string) {
 	c.close()
 	c.isRunning, c.timer, c.stopped, c.stoppedBy = false, nil, true, user
@@ -92,8 +92,8 @@ func sessionStarted(c *Causes, e timeline.Entry, d event.SessionStartData) {
 	c.add(e, Cause{Kind: Began, Text: text})
 }
 
-// kernelStarted adds the death of the previous kernel, if it did not end the run. A kernel that only records an answer does
-// not run the session before it is resumed.
+// kernelStarted adds the death of the previous kernel, if that kernel did not end the run. A kernel that only records
+// an answer does not run the session before it is resumed.
 func kernelStarted(c *Causes, e timeline.Entry, d event.KernelStartData) {
 	if c.isRunning {
 		c.close()
@@ -149,7 +149,7 @@ var pauseReasons = map[string]string{
 	"error":      "since the machine or the files of the session did not let it continue",
 }
 
-// pauseReason returns the reason for a pause; user asked for it.
+// pauseReason returns the reason for a pause; if kind is "user", user is the requester.
 func pauseReason(kind, user, reason string) string {
 	if kind != "user" {
 		user = ""
@@ -214,7 +214,7 @@ func providerEnded(c *Causes, e timeline.Entry, d event.ProviderCompleteData) {
 	c.add(e, l)
 }
 
-// nodeStarted begins a visit. A preceding transition already names it.
+// nodeStarted begins a visit. It adds no cause if the preceding transition names the node.
 func nodeStarted(c *Causes, e timeline.Entry) {
 	if e.Cursor == nil {
 		return

@@ -45,9 +45,9 @@ func failure(d event.FailureData) string {
 	return text + because(d.Message)
 }
 
-// tally counts reasons that differ only in their numbers.
+// tally counts reasons; reasons that differ only in their digits are one.
 type tally struct {
-	reasons []*reason // the latest one last
+	reasons []*reason // the latest reason last
 	dropped int       // number of dropped reasons
 }
 
@@ -58,7 +58,7 @@ type reason struct {
 	shape string // without digits
 	text  string // latest text
 	times int
-	first int // iterations
+	first int // the first iteration with the reason
 	last  int
 }
 

@@ -97,7 +97,7 @@ func TestFolds(t *testing.T) {
 	compare(t, want, j.texts())
 }
 
-// A process that only records an answer of a paused session is not reported as cut off. A process that resumed it is.
+// A process that only records an answer of a paused session is not reported as cut off. One that resumed a session is.
 func TestAnsweredAtRest(t *testing.T) {
 	j := begin(nil)
 	j.add(event.SessionPaused, event.Location{}, event.SessionPausedData{Kind: "user"})
@@ -136,7 +136,7 @@ func TestLanes(t *testing.T) {
 	j.epoch = 2
 	j.add(event.ParallelProviderFailed, event.Location{Node: "0", Branch: "left"}, event.ProviderCompleteData{Provider: "left", Failure: &event.FailureData{ErrorType: "agent_error", Message: "no"}})
 	j.add(event.NodeComplete, event.Location{Node: "0"}, event.NodeCompleteData{Outcome: "error", Reason: "left failed", To: plan.ToFailed})
-	j.add(event.Error, event.Location{Node: "0"}, event.FailureData{ErrorType: "agent_error", Message: "left failed"}) // repeats it
+	j.add(event.Error, event.Location{Node: "0"}, event.FailureData{ErrorType: "agent_error", Message: "left failed"}) // repeated
 	want := []string{
 		"ended: ideas ended as error: left failed; that failed the run",
 		"ended: left failed in ideas: agent_error: no",
@@ -151,7 +151,7 @@ func TestLanes(t *testing.T) {
 	compare(t, []string{"began: the run began: stage build as a loop"}, j.texts())
 }
 
-// The list of causes is bounded: the first cause and the newest ones are kept, the others are counted.
+// The list of causes is bounded: the first and the newest causes are kept, the other causes are counted.
 func TestBounded(t *testing.T) {
 	j := begin(map[string]string{"0": "a"})
 	const visits = 5000

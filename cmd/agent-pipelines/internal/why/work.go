@@ -148,7 +148,7 @@ func checked(c *Causes, e timeline.Entry, d event.CheckResultData) {
 	}
 }
 
-// stepBlocked adds a step that another one blocks. All blocked steps of a node are one cause.
+// stepBlocked adds a step that another step blocks. All blocked steps of a node are one cause.
 func stepBlocked(c *Causes, e timeline.Entry, d event.StepBlockedData) {
 	at := c.nodePlace(e)
 	l := c.join(e, at, "blocked", Cause{Kind: Stepped}, func(l *openCause) string {
@@ -194,7 +194,7 @@ func (c *Causes) Timer() (until time.Time, purpose string, ok bool) {
 	return c.timer.due, purpose, true
 }
 
-// FailedAttempts returns the number of failed attempts in the last failed iteration, and of restarts of its stage.
+// FailedAttempts returns the largest numbers of failed attempts of a current iteration and of restarts of a stage.
 func (c *Causes) FailedAttempts() (attempts, stages int) {
 	for _, v := range c.loops {
 		attempts, stages = max(attempts, v.failedAttempts), max(stages, v.stageRetries)

@@ -19,7 +19,7 @@ import (
 
 // Collector keeps the telemetry that it receives. It is safe for concurrent use; the caller closes it.
 type Collector struct {
-	// GRPC and HTTP are the endpoints in the form of the standard variables.
+	// GRPC and HTTP are the endpoints, in the form of OTEL_EXPORTER_OTLP_ENDPOINT.
 	GRPC, HTTP string
 
 	servers sync.WaitGroup
@@ -69,14 +69,14 @@ func (c *Collector) Close() {
 	c.servers.Wait()
 }
 
-// Spans returns the received spans, in their order.
+// Spans returns the received spans, in the order of arrival.
 func (c *Collector) Spans() []*trace.Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]*trace.Span(nil), c.spans...)
 }
 
-// Metrics returns the received metrics in their order.
+// Metrics returns the received metrics, in the order of arrival.
 func (c *Collector) Metrics() []*metrics.ResourceMetrics {
 	c.mu.Lock()
 	defer c.mu.Unlock()

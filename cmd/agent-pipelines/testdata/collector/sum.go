@@ -7,8 +7,8 @@ import (
 	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
 )
 
-// Sums returns the sums of the received metrics by name, over all points and processes; those of points with an attribute
-// also as "name attribute=value". The sum of a histogram is the number of its values.
+// Sums returns the sums of the received metrics by name, over all points and processes. "name attribute=value" is the
+// sum of the points with this attribute. The sum of a histogram is the number of its values.
 func (c *Collector) Sums() map[string]float64 {
 	last := map[string]*metrics.ResourceMetrics{} // each process sends cumulative sums
 	for _, sent := range c.Metrics() {

@@ -82,7 +82,7 @@ var starts = map[string]func(){
 	"swallows": func() { answer(func() error { os.Exit(6); return nil }) },
 }
 
-// answer serves a plugin that is healthy, and calls otherwise for every other method.
+// answer serves a plugin that is healthy, and calls otherwise for every method but Health.
 func answer(otherwise func() error) {
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig:  client.Handshake(),

@@ -86,7 +86,7 @@ func (v *Init) newProject(ctx context.Context, a *cli.App) (document.Project, ma
 	return done, files, nil
 }
 
-// lintCommand returns the first of the next commands.
+// lintCommand returns the command that checks a pipeline.
 func lintCommand(pipeline string) document.Step {
 	return document.Step{Does: "lint", About: "Check it before anything runs", Line: fmt.Sprintf("%s lint pipeline %s", cli.Program, pipeline)}
 }

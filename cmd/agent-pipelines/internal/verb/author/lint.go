@@ -17,7 +17,7 @@ type Lint struct {
 	Names []string `arg:"" name:"what" optional:"" help:"loop or pipeline with names; or files or names (default every stage and pipeline, and .claude/config.yaml)."`
 }
 
-// The kinds of targets on the command line. A stage is also called loop.
+// These are the kinds of targets on the command line. A stage is also called loop.
 const (
 	modeStage    = "stage"
 	modePipeline = "pipeline"
@@ -42,7 +42,7 @@ func (v *Lint) Run(ctx context.Context, a *cli.App) error {
 	}, cli.Printable(func(to io.Writer, r document.Lint) { writeLint(to, r, len(v.Names) == 0) }))
 }
 
-// options returns the targets: the first word may be the kind of the others.
+// options returns the targets: the first word may be the kind of the other words.
 func (v *Lint) options() authoring.LintOptions {
 	if len(v.Names) == 0 {
 		return authoring.LintOptions{}

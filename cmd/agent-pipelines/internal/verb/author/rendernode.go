@@ -206,7 +206,7 @@ func retries(n int) string {
 	return fmt.Sprintf("%d retries", n)
 }
 
-// hookTexts describes the hooks of a node and of the stages of a block; for nil, the hooks of the whole pipeline.
+// hookTexts describes the hooks of a node and of the stages of a block; if n is nil, the hooks of the whole pipeline.
 func hookTexts(p *plan.Plan, n *plan.Node) []string {
 	var texts []string
 	for i := range p.Pipeline.Hooks {

@@ -104,8 +104,8 @@ func artifactName(i engine.ArtifactInfo) string {
 	return name
 }
 
-// ChooseArtifact returns the newest artifact of a node, named by its id or path, in a block with @ and the provider. The
-// name "input" is the run's input.
+// ChooseArtifact returns the newest artifact of a node, named by its id or path; in a block, "@" and the provider
+// follow. The name "input" is the run's input.
 func ChooseArtifact(session string, list []engine.ArtifactInfo, name string) (engine.ArtifactInfo, error) {
 	if name == "input" {
 		name = plan.RequiresStart

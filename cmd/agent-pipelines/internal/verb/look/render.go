@@ -75,7 +75,7 @@ func writeSteps(to io.Writer, steps []inspect.StepStatus) {
 	table.End()
 }
 
-// StartText returns the node that the run begins with, "" for the first one.
+// StartText returns the node that the run begins with, "" for the first node.
 func StartText(p *plan.Plan) string {
 	if o := p.Pipeline.Overrides; o != nil && o.Start != "" {
 		return o.Start + " (--start)"
@@ -83,7 +83,7 @@ func StartText(p *plan.Plan) string {
 	return ""
 }
 
-// ExitText returns the node after which the pipeline is complete, "" for the last one.
+// ExitText returns the node after which the pipeline is complete, "" for the last node.
 func ExitText(p *plan.Plan) string {
 	id := p.ExitAfter()
 	switch {

@@ -149,13 +149,13 @@ func readWithin(dir, path string, most int64) (text string, whole bool, err erro
 	return string(b), true, nil
 }
 
-// The limits for artifacts in a page.
+// These are the limits for artifacts in a page.
 const (
 	maxArtifact  = 32 << 10 // bytes of one artifact
 	maxArtifacts = 100      // number of artifacts
 )
 
-// reportArtifacts returns the newest artifacts of a session's nodes with their texts, and the number of those left out.
+// reportArtifacts returns a session's newest artifacts with their texts, and the number of omitted artifacts.
 func reportArtifacts(e *engine.Engine, s *engine.Inspection, clean func(string) string) (all []report.Artifact, left int) {
 	for _, i := range s.Artifacts {
 		switch {

@@ -139,7 +139,7 @@ func confirmRemoval(a *cli.App, chosen []engine.SessionInfo) (bool, error) {
 	return agreed, nil
 }
 
-// reportRemoved prints the removed sessions, and the ones that would be removed.
+// reportRemoved prints the removed sessions, and the sessions that would be removed.
 func reportRemoved(a *cli.App, removed, would []engine.SessionInfo) error {
 	return a.Print(document.Removed{Removed: sessionNames(removed), Would: sessionNames(would)}, func(to io.Writer) {
 		for _, s := range removed {
@@ -214,7 +214,7 @@ func checkStatuses(words []string) error {
 	return nil
 }
 
-// stageText returns a session's current stage, with the run of its pipeline if there are several.
+// stageText returns a session's current stage, with the run if there are several, and its open questions.
 func stageText(s engine.SessionInfo) string {
 	text := screen.Clean(s.Stage)
 	if runs := RunText(s.Run, s.Runs); runs != "" {

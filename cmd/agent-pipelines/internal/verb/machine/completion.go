@@ -128,7 +128,7 @@ func candidatesFor(ctx context.Context, a *cli.App, e *engine.Engine, place comp
 	}
 }
 
-// candidates returns a candidate for each item, whose text returns its value and its description.
+// candidates returns a candidate for each item; text returns the item's value and its description.
 func candidates[T any](items []T, text func(T) (value, description string)) []completion.Candidate {
 	var all []completion.Candidate
 	for _, item := range items {

@@ -151,7 +151,7 @@ func (v *configSetVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// reportSet prints the new value, and the effective one if another file overrides it.
+// reportSet prints the new value, and the effective value if another file overrides it.
 func reportSet(a *cli.App, key string, layer authoring.Layer, all []authoring.SettingOrigin) error {
 	var set, over *authoring.SettingOrigin
 	for i := range all {

@@ -60,7 +60,7 @@ var areas = []struct{ name, title string }{
 	{"project", "Project"}, {"provider", "Providers"}, {"plugins", "Plugins"}, {"isolation", "Isolation"}, {"machine", "Machine"},
 }
 
-// examine runs all checks, the slow ones concurrently.
+// examine runs all checks, the slow checks concurrently.
 func (v *Doctor) examine(ctx context.Context, a *cli.App) (document.Examination, error) {
 	x := document.Examination{Provider: v.Provider}
 	work, err := filepath.Abs(a.Getenv("PROJECT_ROOT"))
@@ -186,7 +186,7 @@ type providerChecks struct {
 	err error
 }
 
-// checks returns the checks of providers. A fault of the provider for runs is bad; a fault of another one is a note.
+// checks returns the checks of providers. A fault of the provider for runs is bad, a fault of another provider a note.
 func (p providerChecks) checks(x *document.Examination) ([]doctor.Check, error) {
 	if p.err != nil {
 		return nil, p.err
@@ -215,7 +215,7 @@ func (p providerChecks) checks(x *document.Examination) ([]doctor.Check, error) 
 // commandProvider is the provider that runs commands of pipelines, not agents.
 const commandProvider = "command"
 
-// providerCheck returns a check for a provider, and one for each of its findings.
+// providerCheck returns a check for a provider, and a check for each of its findings.
 func providerCheck(p authoring.ProviderCheck, wanted bool) []doctor.Check {
 	worst := doctor.Note
 	if wanted {

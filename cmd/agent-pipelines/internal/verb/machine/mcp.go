@@ -102,7 +102,7 @@ func forProject(a *cli.App, root string) *cli.App {
 // selfKillDelay is the time between SIGINT and SIGKILL for a command that runSelf started.
 const selfKillDelay = 5 * time.Second
 
-// runSelf runs this program for a project with --json, and returns its output. The end of ctx interrupts it.
+// runSelf runs this program for a project with --json, and returns its output. The end of ctx interrupts the program.
 func runSelf(ctx context.Context, a *cli.App, root string, words []string) ([]byte, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -117,7 +117,7 @@ func runSelf(ctx context.Context, a *cli.App, root string, words []string) ([]by
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case err == nil, errors.As(err, &ended) && len(printed) > 0: // the output holds its error
+	case err == nil, errors.As(err, &ended) && len(printed) > 0: // the output contains the error
 		return printed, nil
 	default:
 		return nil, fmt.Errorf("run %s %s: %w", cli.Program, words[0], err)

@@ -11,7 +11,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Reports returns all plugins; the first one holds the built-in components.
+// Reports returns all plugins; the first plugin holds the built-in components.
 func Reports(l pluginhost.Listing) []document.Plugin {
 	all := []document.Plugin{{Name: "built-in", Source: "the kernel", Version: cli.Version, Components: l.Registered}}
 	for _, p := range l.Plugins {

@@ -143,7 +143,7 @@ func (pluginHostVerb) Run(ctx context.Context, a *cli.App) error {
 	return verify.ServeHost(ctx, a.Stdin, a.Stdout)
 }
 
-// verifyWidth is the width of the table in columns if the terminal's is unknown.
+// verifyWidth is the width of the table in columns if the terminal's width is unknown.
 const verifyWidth = 80
 
 // verifyPage writes each row when it ends, and a summary.

@@ -36,7 +36,7 @@ func (v *Attach) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// showPane attaches to the tmux pane of the session's process, if it runs in one and the terminal is interactive.
+// showPane attaches to the tmux pane of the session's process, if it has a pane and the terminal is interactive.
 func (v *Attach) showPane(ctx context.Context, a *cli.App, s *engine.Status) (shown bool, err error) {
 	if v.NoTmux || a.JSON || s.PID == 0 || !a.Interactive() {
 		return false, nil

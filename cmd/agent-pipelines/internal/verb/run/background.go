@@ -23,7 +23,7 @@ type backgroundHost interface {
 	poll(ctx context.Context) (code int, over bool, err error)
 	// output returns the output of the process.
 	output(ctx context.Context) (string, error)
-	// keepRunning lets the process continue after this one; close releases the resources that waiting needed.
+	// keepRunning lets the process continue after this process; close releases the resources that waiting needed.
 	keepRunning(ctx context.Context) error
 	close(ctx context.Context) error
 	// describe describes the host for JSON.
@@ -102,7 +102,7 @@ func stillStartingError(session string, pid int) error {
 	return fmt.Errorf("no longer waiting for session '%s': its process %d is still starting; see `%s status %s`", session, pid, cli.Program, session)
 }
 
-// hasBegun reports whether the process has locked the session after the first starts.
+// hasBegun reports whether the process pid has locked the session. The first starts, as many as earlier, do not count.
 func hasBegun(ctx context.Context, e *engine.Engine, session string, earlier, pid int) (bool, error) {
 	pids, err := kernelStarts(ctx, e, session)
 	return slices.Contains(pids[min(earlier, len(pids)):], pid), err

@@ -13,9 +13,9 @@ import (
 // backgroundLogFile is the name of a [backgroundLog] in the session's directory.
 const backgroundLogFile = "background.log"
 
-// backgroundLog receives the output of a session's process that has no terminal. Before the session exists
-// the log is beside its directory, until [backgroundLog.Keep]; a refused start therefore leaves no files. It
-// is not safe for concurrent use.
+// backgroundLog receives the output of a session's process that has no terminal. The log of a
+// new session is in the directory of all sessions until [backgroundLog.Keep], so that a refused start leaves
+// no files. It is not safe for concurrent use.
 type backgroundLog struct {
 	// File is the process's standard output and error.
 	File *os.File
@@ -26,7 +26,7 @@ type backgroundLog struct {
 	offset  int64  // size of the file when it was opened, in bytes
 }
 
-// openBackgroundLog creates the log of a session of the project at root, or opens the existing one for appending.
+// openBackgroundLog creates the log of a session of the project at root, or opens the existing log for appending.
 // The caller closes it.
 func openBackgroundLog(root, session string) (*backgroundLog, error) {
 	if err := store.CheckSession(session); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// A log starts beside the missing session, moves into it, and is removed unless kept.
+// A log begins outside of the missing session's directory, moves into that directory, and is removed unless kept.
 func TestBackgroundLog(t *testing.T) {
 	root := t.TempDir()
 	runs := filepath.Join(root, ".claude/pipeline-runs")

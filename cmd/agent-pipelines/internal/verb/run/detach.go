@@ -52,15 +52,15 @@ func detach(a *cli.App, e *engine.Engine, r startRequest, session string) (*deta
 		return nil, errors.Join(fmt.Errorf("start the session's process: %w", err), log.Close())
 	}
 	d := &detachedHost{cmd: cmd, log: log, ended: make(chan struct{})}
-	d.waiter.Go(func() { // without a Wait for the goroutine: the process may outlive this one
+	d.waiter.Go(func() { // without a Wait for the goroutine: the session's process may outlive this process
 		_ = cmd.Wait()
 		close(d.ended)
 	})
 	return d, nil
 }
 
-// closeFilesOnExec sets close-on-exec on all inherited files except the standard ones. Otherwise a reader of such a file, for
-// example a pipe, would wait for the end of the session.
+// closeFilesOnExec sets close-on-exec on all inherited files except the standard streams. Otherwise a reader of such a
+// file, for example a pipe, would wait for the end of the session.
 func closeFilesOnExec() error {
 	dir, err := os.Open("/dev/fd")
 	if err != nil {

@@ -29,13 +29,13 @@ type EntryFlags struct {
 	DeliveryMode string       `enum:"commit,pr,files,patch," default:"" placeholder:"MODE" group:"Flow:" help:"Deliver the work as commit, pr, files or patch, in the field delivery_mode (default: as in the pipeline)."`
 }
 
-// EntryNames lists the names of [EntryFlags].
+// EntryNames lists the names of the flags in [EntryFlags].
 var EntryNames = []string{"start", "skip-to", "exit-after", "supervised", "iterate", "artifact", "from-spec", "delivery-mode"}
 
 // iterateNodes is the list of the nodes of --iterate.
 type iterateNodes []string
 
-// The default nodes of flags, and the type of a specification.
+// These are the default nodes of flags, and the type of a specification.
 const (
 	nodeSpec = "spec" // --iterate, --from-spec
 	nodeRed  = "red"  // --from-spec
@@ -149,8 +149,8 @@ func specFile(e *engine.Engine, spec string) (string, error) {
 		path, filepath.Join(e.WorkDir(), file), cli.Program)
 }
 
-// findSessionSpec returns the file of the specification with an id in the newest session that has one; "" for none. It
-// ignores unreadable sessions.
+// findSessionSpec returns the file of the specification with an id in the newest session that has such a file; "" for
+// none. It ignores unreadable sessions.
 func findSessionSpec(e *engine.Engine, id string) (string, error) {
 	sessions, err := e.Sessions()
 	if err != nil {

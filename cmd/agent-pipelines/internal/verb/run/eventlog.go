@@ -11,7 +11,7 @@ import (
 )
 
 // eventLogger logs the events of a session if the log level is info or lower: errors at level error, informative events at
-// level debug, all others at level info.
+// level debug, all other events at level info.
 type eventLogger struct{ log hclog.Logger }
 
 // observe logs the event of an update without the texts of agents.

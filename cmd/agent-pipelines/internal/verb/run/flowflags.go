@@ -35,7 +35,7 @@ func (c *cycleLimit) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Apply sets the flags in a run's options.
+// Apply adds the flags to a run's options.
 func (f *FlowFlags) Apply(o *engine.RunOptions) error {
 	o.Skip, o.MaxCycles = slices.Clone(f.Skip), int(f.MaxCycles)
 	if f.SkipVerify && !slices.Contains(o.Skip, "verify") {

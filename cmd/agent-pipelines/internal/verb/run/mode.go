@@ -37,8 +37,8 @@ func (f backgroundFlags) selected() authoring.Background {
 	}
 }
 
-// background returns where to run: as set by the flags, else by the project's config.yaml, else by the user's, else in tmux.
-// With CI=true the project's setting is ignored and the default is the foreground.
+// background returns where to run: as set by the flags, else by the project's config.yaml, else by the user's
+// config.yaml, else in tmux. With CI=true the project's setting is ignored and the default is the foreground.
 func (f backgroundFlags) background(ctx context.Context, a *cli.App) (at authoring.Background, err error) {
 	if at = f.selected(); at != authoring.BackgroundUnset {
 		return at, nil

@@ -21,7 +21,7 @@ type startRequest struct {
 	Resume *engine.ResumeOptions
 }
 
-// session returns the requested name of the session, "" for a generated one.
+// session returns the requested name of the session, "" for a generated name.
 func (r startRequest) session() string {
 	if r.Resume != nil {
 		return r.Resume.Session
@@ -81,7 +81,7 @@ const SessionVerb = "run-session"
 type childArgs struct {
 	Flags   cli.GlobalFlags
 	Request startRequest
-	// Env and Dir are the environment and the directory of the process in a tmux pane: a tmux server gives its panes other ones.
+	// Env and Dir are the environment and directory of the process in a tmux pane: a tmux server sets other values.
 	Env []string
 	Dir string
 }

@@ -70,8 +70,8 @@ func TestParseList(t *testing.T) {
 	}
 }
 
-// The place is set by flags, else by the project's config.yaml unless CI=true, else by the user's, else by CI=true. The
-// default is tmux.
+// The place is set by flags, else by the project's config.yaml unless CI=true, else by the user's config.yaml, else by
+// CI=true. The default is tmux.
 func TestPlace(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -106,7 +106,7 @@ func (h *tmuxHost) poll(ctx context.Context) (code int, over bool, err error) {
 	}
 }
 
-// killedBySignal is the exit code for an unknown signal: shells add its number to 128.
+// killedBySignal is the exit code for an unknown signal: shells add the signal's number to 128.
 const killedBySignal = 128
 
 func (h *tmuxHost) output(ctx context.Context) (string, error) { return h.client.Text(ctx, h.pane) }
@@ -198,7 +198,7 @@ func cleanTmux(ctx context.Context, a *cli.App, client *tmux.Client, e *engine.E
 	}{pid})}, nil
 }
 
-// startingProcess returns the process that is starting a pane's session, if one is.
+// startingProcess returns the process that is starting a pane's session, if there is one.
 func startingProcess(p tmux.Pane) (pid int, starting bool) {
 	number, marked := strings.CutPrefix(p.Mark, startingMark)
 	pid, err := strconv.Atoi(number)

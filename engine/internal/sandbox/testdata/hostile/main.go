@@ -110,7 +110,7 @@ var acts = map[string]func(ctx context.Context, rest string) (string, error){
 		held = append(held, f)
 		return "", err
 	},
-	// linger leaves a process behind that holds a lock, and answers with its number.
+	// linger leaves a process behind that holds a lock, and answers with the number of that process.
 	"linger": func(_ context.Context, rest string) (string, error) {
 		c := exec.Command("/bin/sh", "-c", `setsid "$0" linger "$1" & :`, "/proc/self/exe", rest)
 		c.Args[3] = self()
@@ -138,7 +138,7 @@ var acts = map[string]func(ctx context.Context, rest string) (string, error){
 	"spin": func(context.Context, string) (string, error) { return child("spin"), nil },
 }
 
-// held are the files of hold.
+// held keeps the files open that the action hold has locked.
 var held []*os.File
 
 func self() string {

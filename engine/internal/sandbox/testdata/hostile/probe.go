@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// probes are the attempts to leave the sandbox. The word before the colon is the class of a probe, which a test allows
-// or refuses.
+// probes are the actions that a test tries inside a sandbox. The word before the colon is the class of a probe. A test
+// lists the classes or probes that must succeed; all others must fail.
 var probes = map[string]func(Targets) error{
 	"may: write the workspace":           func(t Targets) error { return write(filepath.Join(t.Workspace, "written")) },
 	"may: read what is granted":          func(t Targets) error { return read(filepath.Join(t.Readable, "granted")) },
@@ -99,8 +99,8 @@ func read(path string) error {
 	return err
 }
 
-// parentsDeath is nil if the process gets SIGTERM when its parent dies. It is found before main, on the first thread,
-// which has this setting.
+// parentsDeath is nil if the process gets SIGTERM when its parent dies. It is set before main, on the first thread,
+// because this setting belongs to a thread.
 var parentsDeath = func() error {
 	var signal int32
 	if err := unix.Prctl(unix.PR_GET_PDEATHSIG, uintptr(unsafe.Pointer(&signal)), 0, 0, 0); err != nil {
