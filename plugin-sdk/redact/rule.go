@@ -23,9 +23,9 @@ type rule struct {
 // prefixRules find keys with a known beginning, also in the texts of agents.
 var prefixRules = []rule{
 	{name: "private-key", hints: []string{"-----"}, pattern: regexp.MustCompile(
-		`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY-----|[A-Za-z0-9+/=\s\\:,-]*)`)},
+		`(?s)-----BEGIN [A-Z0-9 ]{0,64}PRIVATE KEY-----(?:.*?-----END [A-Z0-9 ]{0,64}PRIVATE KEY-----|[A-Za-z0-9+/=\s\\:,-]*)`)},
 	// The end of a key whose beginning is missing.
-	{name: "private-key", hints: []string{"-----end "}, wholeText: true, pattern: regexp.MustCompile(`(?:[A-Za-z0-9+/=]|\s|\\[nr])*-----END [A-Z0-9 ]*PRIVATE KEY-----`)},
+	{name: "private-key", hints: []string{"-----end "}, wholeText: true, pattern: regexp.MustCompile(`(?:[A-Za-z0-9+/=]|\s|\\[nr])*-----END [A-Z0-9 ]{0,64}PRIVATE KEY-----`)},
 	{name: "aws-key-id", hints: []string{"akia"}, pattern: regexp.MustCompile(`AKIA[0-9A-Z]{16}`)},
 	{name: "github-token", hints: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, pattern: regexp.MustCompile(`gh[pousr]_[A-Za-z0-9]{36,}`)},
 	{name: "github-token", hints: []string{"github_pat_"}, pattern: regexp.MustCompile(`github_pat_[A-Za-z0-9_]{22,}`)},

@@ -134,10 +134,10 @@ func inReference(text string) bool {
 }
 
 var (
-	keyBegin = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----`)
-	keyEnd   = regexp.MustCompile(`-----END [A-Z0-9 ]*PRIVATE KEY-----`)
-	// keyBeginning matches an incomplete first line of a key at the end of a text.
-	keyBeginning = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]{0,64}$`)
+	keyBegin = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]{0,64}PRIVATE KEY-----`)
+	keyEnd   = regexp.MustCompile(`-----END [A-Z0-9 ]{0,64}PRIVATE KEY-----`)
+	// keyBeginning matches an incomplete first line of a key at the end of a text: at most 64 bytes and "PRIVATE KEY".
+	keyBeginning = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]{0,75}$`)
 )
 
 // openKeyAt returns the offset of a private key that does not end in the text, -1 if there is none.

@@ -22,13 +22,12 @@ func family(name string) string {
 
 // call is a command while it is judged; the judge of its program completes it.
 type call struct {
-	args       []string // without the program; a judge may shorten them
-	dir        string
-	effect     sdk.Effect
-	fetches    bool         // the command uses the network
-	repeatable bool         // see Command
-	text       map[int]bool // by index: arguments that are not paths
-	ws         *workspace.Dir
+	args    []string // without the program; a judge may shorten them
+	dir     string
+	effect  sdk.Effect
+	fetches bool         // the command uses the network
+	text    map[int]bool // by index: arguments that are not paths
+	ws      *workspace.Dir
 }
 
 // enterDirectory applies a directory option: it changes to dir, and removes count arguments, beginning at index from.

@@ -45,7 +45,7 @@ func (r Rules) Judge(line, dir string) (Command, error) {
 	}
 	return Command{
 		Args: append(words[:1:1], c.args...), Path: file, Dir: c.dir, Effect: c.effect, Changes: r.changedPaths(words[0], c),
-		Repeatable: c.fetches || c.repeatable || c.effect != sdk.EffectOnce,
+		Repeatable: c.fetches || c.effect != sdk.EffectOnce,
 	}, nil
 }
 
