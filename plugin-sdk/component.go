@@ -37,7 +37,7 @@ type Component struct {
 	// Needs lists the component's requests for access while it is confined. Default: nil, no
 	// access.
 	Needs *Needs `json:"needs,omitempty"`
-	// Provider holds what only providers declare; nil for the other kinds.
+	// Provider holds the traits of a provider; nil for the other kinds.
 	Provider *ProviderTraits `json:"provider,omitempty"`
 }
 
@@ -61,7 +61,7 @@ const (
 // Description is a plugin binary's description of itself, returned by Describe and printed as JSON
 // for the argument "describe".
 type Description struct {
-	// Name and Version belong to the plugin; Version is a semantic version.
+	// Name and Version are the name and the semantic version of the plugin.
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	// Protocols are the protocol majors that the binary supports.

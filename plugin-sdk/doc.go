@@ -1,8 +1,8 @@
 // Package sdk is the package that the author of an agent-pipelines plugin imports.
 //
-// A plugin is a program named agent-plugin-<name> that serves components: a [Provider] drives an
-// agent or a model, a [Termination] decides when a stage is done, a [HookAction] acts at a point of
-// the run. Implement one of these interfaces and pass it to serve.Main:
+// A plugin is a program named agent-plugin-<name> that serves components. A [Provider] drives an
+// agent or a model, a [Termination] decides when a stage is done, and a [HookAction] acts at points
+// of a run. Implement one of these interfaces and pass it to serve.Main:
 //
 //	func main() { serve.Main(sdk.Plugin{Name: "echo", Version: "1.0.0", Providers: []sdk.Provider{echo{}}}) }
 //

@@ -49,8 +49,8 @@ type OutputChunk struct {
 	Text   string
 }
 
-// Progress is the agent's current activity, for live views. A later Progress replaces it. It is not
-// journaled.
+// Progress is the agent's current activity, for live views. A later Progress replaces an earlier one.
+// A Progress is not journaled.
 type Progress struct {
 	Message string // one line, such as "editing main.go"; may be empty
 	Turn    int    // model replies so far, 0 if unknown
@@ -86,8 +86,8 @@ type ToolCall struct {
 	// Command is the command line of a terminal command, unchanged.
 	Command string `json:"command,omitempty"`
 	// Preview is shown to the user who approves the call, such as a unified diff; at most
-	// [MaxPreview] bytes. Reason is the agent's own reason. Only the question to the user stores
-	// them, not the call.
+	// [MaxPreview] bytes. Reason is the agent's own reason. Both are stored only with the question to
+	// the user, not with the call.
 	Preview string `json:"-"`
 	Reason  string `json:"-"`
 }
@@ -152,11 +152,11 @@ type Verdict struct {
 	CallID string
 	Action VerdictAction
 	Reason string      // for deny and skip: text for the model; for run: the user's comment
-	Result *ToolResult // for use
+	Result *ToolResult // the earlier execution's result, for use
 }
 
-// Checkpoint is the data that a provider gets back after a crash. Blobs of up to 64 MiB are sent in
-// the message.
+// Checkpoint is the data that a provider gets back after a crash. A Checkpoint is sent in one message, which
+// is limited to 64 MiB.
 type Checkpoint struct {
 	Turn int
 	Blob []byte

@@ -12,11 +12,11 @@ import (
 // Without needs, a termination strategy or a hook action runs confined, without network, and with
 // read access to the project.
 type Needs struct {
-	// Network: the component opens connections. Providers may without this need, unless the user's
-	// sandbox settings forbid it.
+	// Network states that the component opens connections. Providers may open connections without this
+	// need, unless the user's sandbox settings forbid it.
 	Network bool `json:"network,omitempty"`
-	// Commands: the component runs the user's commands, which may write the project and use the
-	// network. Only a component built into the kernel's program runs unconfined for this need.
+	// Commands states that the component runs the user's commands, which may write the project and use
+	// the network. Only a component built into the kernel's program runs unconfined for this need.
 	Commands bool `json:"commands,omitempty"`
 	// Read and Write are files and directories outside the project that the component reads, or
 	// also writes. A path is absolute or begins with "~/" (the user's home) or "${NAME}" (an

@@ -31,9 +31,8 @@ type Initializer interface {
 type InitRequest struct {
 	// WorkDir is the absolute path of the run's project.
 	WorkDir string
-	// RunMarker identifies the run and its kernel. The kernel also sets the variable
-	// AGENT_PIPELINES_RUN of the process to it, and finds processes that survive a crash by this
-	// variable.
+	// RunMarker identifies the run and its kernel. It is also the value of the process's variable
+	// AGENT_PIPELINES_RUN, by which the kernel finds processes that survive a crash.
 	RunMarker string
 	// Sandbox is the kernel's isolation mode of the process: workspace, strict, or "" for none. An
 	// agent's own sandbox cannot run inside this isolation and is not needed.
@@ -48,7 +47,7 @@ type Validator interface {
 
 // ValidateRequest is the configuration that a component would run with.
 type ValidateRequest struct {
-	// Model is the provider's model; "" for the default and for other kinds.
+	// Model is the provider's model; "" for the default, and for other kinds of components.
 	Model string
 	// Config is the component's configuration as JSON. Default: empty or "{}".
 	Config json.RawMessage
@@ -60,7 +59,7 @@ type ValidateRequest struct {
 // login. Diagnose is called after Validate has accepted the configuration.
 //
 // Diagnose returns within seconds, without network and without cost. It reports [FindingUnclear]
-// where that is not enough, and an error only if it cannot check at all.
+// if a check needs more than this, and returns an error only if no check is possible.
 type Diagnoser interface {
 	Diagnose(ctx context.Context, req ValidateRequest) ([]Finding, error)
 }

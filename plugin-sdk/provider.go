@@ -59,7 +59,7 @@ type ExecuteRequest struct {
 	// Paths are the files that the prompt may ask the agent to read or write. A provider does not
 	// write them itself. Only a provider that runs commands writes the result and the artifact.
 	Paths Paths
-	// Timeout limits the whole attempt, IdleTimeout the agent's longest silence; 0 means none. The
+	// Timeout limits the whole attempt, IdleTimeout the agent's longest silence; 0 means no limit. The
 	// kernel enforces deadlines of its own as well.
 	Timeout     time.Duration
 	IdleTimeout time.Duration
@@ -83,8 +83,8 @@ type ExecuteRequest struct {
 	// ArtifactSchema is the JSON Schema of the node's artifact, a JSON value. It is empty if the
 	// node has no artifact, or if another attempt makes the artifact.
 	ArtifactSchema json.RawMessage
-	// Contract: the node has a contract, so that the run continues by the outcome, feedback and
-	// escalation in result.json. Without a contract, only decision is read.
+	// Contract states that the node has a contract. The run then continues by the outcome, feedback
+	// and escalation in result.json. Without a contract, only the decision in it is read.
 	Contract bool
 	// ArtifactTool is the name of the tool that submits the artifact as its arguments, "" for none.
 	// A provider with its own tools offers it, with ArtifactSchema for its parameters.
@@ -96,7 +96,7 @@ type ExecuteRequest struct {
 }
 
 // Mode restricts where the models of a run may be. Providers whose locality depends on their
-// configuration ([LocalityConfigured]) enforce it in Validate and on every connection.
+// configuration ([LocalityConfigured]) enforce the mode in Validate and on every connection.
 type Mode string
 
 // The modes (REQUIREMENTS K4).
@@ -126,7 +126,7 @@ type Budget struct {
 	MaxTokens *int64   `json:"max_tokens,omitempty"` // input and output, without cached input
 }
 
-// Paths are absolute. An empty path means that the attempt has no such file.
+// Paths holds absolute paths of an attempt's files. An empty path means that the attempt has no such file.
 type Paths struct {
 	Context  string `json:"context,omitempty"`  // context.json, to read
 	Status   string `json:"status,omitempty"`   // status.json, which older prompts ask for
@@ -143,7 +143,7 @@ type Paths struct {
 type Resume struct {
 	Checkpoint Checkpoint
 	// Calls are the tool calls after the checkpoint, in order. A call with a result is complete and
-	// must not be repeated. A call without one was interrupted; ask again for the kernel's verdict.
+	// must not be repeated. A call without a result was interrupted; ask again for the kernel's verdict.
 	Calls []ResumedCall
 }
 
@@ -185,7 +185,7 @@ type ExecuteResult struct {
 	// Model and AgentVersion are the model and agent version that ran, "" if unknown.
 	Model        string
 	AgentVersion string
-	// Conversation is the agent's ID of its session, for a resume. It may be empty.
+	// Conversation is the agent's own ID of the conversation, for a resume. It may be empty.
 	Conversation string
 	// Error is set if Outcome is not succeeded although Execute returns no error.
 	Error *failure.Error

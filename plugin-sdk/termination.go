@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// Termination decides after an iteration whether the stage is done. Decide is a pure function: its
-// input is the request. The state for the next decision is returned in State and journaled.
+// Termination decides after an iteration whether the stage is done. Decide is a pure function of its
+// request. It returns the state for the next decision in [Decision.State], which is journaled.
 //
 // A strategy that cannot decide alone returns a [Question]. The kernel asks a provider and calls
 // again with the answer, at most [MaxQuestionRounds] times per decision.
@@ -32,7 +32,7 @@ type DecideRequest struct {
 	Stage     string // the stage's name; may be empty
 	Iteration int    // the completed iteration, from 1; 0 before the first
 	Max       int    // the stage's maximum number of iterations, 0 for none
-	// Config is the node's termination block as JSON, type included.
+	// Config is the node's termination block as JSON, including its type.
 	Config json.RawMessage
 	// Result is the normalized result.json of the iteration.
 	Result json.RawMessage
@@ -44,10 +44,10 @@ type DecideRequest struct {
 	Outputs []FileRef
 	// Progress refers to the progress file; empty path if there is none.
 	Progress FileRef
-	// Checks are the results of the node's checks, as JSON objects: id, at (enter or exit), passed,
-	// reason if it failed, error if nothing could be measured, and facts.
+	// Checks are the results of the node's checks, as JSON objects. Their members are id, at (enter or
+	// exit), passed, reason if the check failed, error if nothing could be measured, and facts.
 	Checks []json.RawMessage
-	// State is the State of the strategy's last decision, empty at first.
+	// State is the [Decision.State] of the strategy's last decision, empty at first.
 	State json.RawMessage
 	// Round counts the answered questions of this decision; Answer is the newest answer.
 	Round  int
@@ -75,7 +75,7 @@ type PastDecision struct {
 type DecisionAction string
 
 // DecisionContinue: run another iteration. DecisionStop: the stage is done. DecisionError: the
-// stage has failed. DecisionAsk: answer Question first.
+// stage has failed. DecisionAsk: ask [Decision.Question] and decide again with the answer.
 const (
 	DecisionContinue DecisionAction = "continue"
 	DecisionStop     DecisionAction = "stop"

@@ -9,8 +9,8 @@ import (
 type traceParentKey struct{}
 
 // TraceParent returns the W3C traceparent of the call in ctx, such as
-// "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", or "" if there is none. The span is
-// that of the call itself.
+// "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", or "" if there is none. The span in it
+// is the span of the call itself.
 //
 // A component uses the traceparent as the parent of its own spans and may send it to services that
 // it calls. The last digit of the traceparent is 1 if the kernel's own spans are exported to a

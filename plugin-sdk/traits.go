@@ -16,21 +16,21 @@ type ProviderTraits struct {
 	// Locality is local, remote, or as configured.
 	Locality Locality `json:"locality,omitempty"`
 
-	// ReasoningEffort: the provider has an effort setting, described by its configuration schema.
-	// Efforts are its values, weakest first, and DefaultEffort its default; both may be unknown.
+	// ReasoningEffort states that the provider has an effort setting, which its configuration schema describes.
+	// Efforts are the setting's values, weakest first, and DefaultEffort is its default; both may be unknown.
 	ReasoningEffort bool     `json:"reasoning_effort,omitempty"`
 	Efforts         []string `json:"efforts,omitempty"`
 	DefaultEffort   string   `json:"default_effort,omitempty"`
 
-	// GatedTools: the provider asks before each tool call ([Exchange.Call]) and obeys the verdict,
-	// so that calls can be approved and are not repeated after a crash. Agent command lines, which
-	// only report their calls, declare false.
+	// GatedTools states that the provider asks before each tool call ([Exchange.Call]) and obeys the
+	// verdict. Calls can then be approved, and are not repeated after a crash. GatedTools is false for
+	// agent command lines, which only report their calls.
 	GatedTools bool `json:"gated_tools,omitempty"`
-	// ObservedTools: the provider reports the tool calls that its agent makes without asking
+	// ObservedTools states that the provider reports the tool calls that its agent makes without asking
 	// ([Exchange.Observe]), as far as the agent reports them.
 	ObservedTools bool `json:"observed_tools,omitempty"`
 	// Usage and Cost state when [Usage] holds token counts and CostUSD. A limit in tokens or
-	// dollars binds only if they are reported.
+	// dollars binds only if the provider reports them.
 	Usage Reporting `json:"usage,omitempty"`
 	Cost  Reporting `json:"cost,omitempty"`
 
@@ -38,18 +38,18 @@ type ProviderTraits struct {
 	// means unknown. A pipeline whose policy.budget.total is "model" needs it.
 	ContextTokens int64 `json:"context_tokens,omitempty"`
 
-	// Resume: the provider saves checkpoints and continues an interrupted attempt from the last one
-	// ([ExecuteRequest.Resume]). Without it such an attempt starts over.
+	// Resume states that the provider saves checkpoints and continues an interrupted attempt from the
+	// last checkpoint ([ExecuteRequest.Resume]). Without Resume, an interrupted attempt starts over.
 	Resume bool `json:"resume,omitempty"`
-	// SoftCancel: a cancelled attempt ends within its grace, leaves no process running, and returns
-	// its results so far. Every provider must end; a provider without this trait may leave
+	// SoftCancel states that a cancelled attempt ends within its grace, leaves no process running, and
+	// returns its results so far. A provider without this trait must also end, but may leave
 	// processes behind.
 	SoftCancel bool `json:"soft_cancel,omitempty"`
 
-	// RequiresSandbox: the provider runs only in isolation. The kernel uses at least the sandbox
-	// mode workspace, or refuses to start the provider.
+	// RequiresSandbox states that the provider runs only in isolation. The kernel uses at least the
+	// sandbox mode workspace, or refuses to start the provider.
 	RequiresSandbox bool `json:"requires_sandbox,omitempty"`
-	// NestedSandbox: the agent has its own sandbox, which cannot run inside the kernel's sandbox.
+	// NestedSandbox states that the agent has its own sandbox, which cannot run inside the kernel's sandbox.
 	NestedSandbox bool `json:"nested_sandbox,omitempty"`
 }
 

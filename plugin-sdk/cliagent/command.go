@@ -8,13 +8,13 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Defaults of a [Command]'s zero values.
+// The defaults of [Command.Grace] and [Command.Linger].
 const (
 	DefaultGrace  = 5 * time.Second
 	DefaultLinger = 10 * time.Second
 )
 
-// Command is one run of an agent's command line. [Run] does not change it, so it can be reused.
+// Command is one run of an agent's command line. [Run] does not change the Command, which can be reused.
 type Command struct {
 	// Name is the agent's name in messages ("claude").
 	Name string
@@ -34,7 +34,7 @@ type Command struct {
 	Talk func(t Talk)
 
 	// Line is called with each line of stdout, in order and never concurrently, with its newline if
-	// there is one. It reports whether the line is the agent's final message. The slice is valid
+	// there is one. Line reports whether the line is the agent's final message. The slice is valid
 	// only during the call. Lines over [MaxLineBytes] arrive in pieces. Default: nil, lines are
 	// ignored.
 	Line func(line []byte) (final bool)
@@ -45,8 +45,8 @@ type Command struct {
 	// are ignored.
 	StderrLine func(line []byte)
 
-	// Timeout limits the whole run, IdleTimeout the time without a byte on stdout or stderr; 0
-	// means none.
+	// Timeout limits the whole run. IdleTimeout limits the time without a byte on stdout or
+	// stderr. 0 means no limit.
 	Timeout     time.Duration
 	IdleTimeout time.Duration
 	// Grace is the time between SIGTERM and SIGKILL. Default: [DefaultGrace].
@@ -54,8 +54,8 @@ type Command struct {
 	// TimeoutGrace replaces Grace after Timeout, but not after IdleTimeout. Default: Grace.
 	TimeoutGrace time.Duration
 	// GroupTerm sends SIGTERM to the process and its descendants at once. It is for shell scripts:
-	// a shell handles a signal only after its current program has ended. Agents get the signal
-	// alone first, because they end their tools themselves.
+	// a shell handles a signal only after its current program has ended. Without GroupTerm, only
+	// the process gets SIGTERM first, because agents end their tools themselves.
 	GroupTerm bool
 	// WaitingTime returns the total time that the agent has waited for others, such as a user's answer. It
 	// never decreases and counts for neither Timeout nor IdleTimeout. Default: nil, no waiting.
@@ -68,19 +68,19 @@ type Command struct {
 }
 
 // Talk is the plugin's end of a conversation with an agent over stdin; the agent's messages arrive
-// at [Command.Line]. The Talk function runs concurrently with Line. When it returns, stdin is
-// closed and the conversation counts as the final message.
+// at [Command.Line]. The Talk function runs concurrently with Line. When the function returns,
+// stdin is closed, and its return counts as the agent's final message.
 type Talk struct {
 	// Stdin is the agent's standard input. Writing may block, and fails after the agent has ended.
 	Stdin io.Writer
-	// Stop is closed when the agent is to end ([StopReason]). The function has half of [Command.Grace] to
-	// end the conversation before SIGTERM is sent.
+	// Stop is closed when the agent is to end ([StopReason]). The Talk function has half of the grace
+	// to end the conversation before SIGTERM is sent.
 	Stop <-chan struct{}
 	// StdoutEnded is closed at the end of stdout, after Line has received every line.
 	StdoutEnded <-chan struct{}
 }
 
-// grace returns the time between the signals for a reason.
+// grace returns the time between SIGTERM and SIGKILL for a stop reason.
 func (c Command) grace(cut StopReason) time.Duration {
 	grace := cmp.Or(c.Grace, DefaultGrace)
 	switch cut {
@@ -98,7 +98,7 @@ func (c Command) linger() time.Duration { return cmp.Or(c.Linger, DefaultLinger)
 // DefaultCheckInterval is the default interval between the checks of a [Completion].
 const DefaultCheckInterval = 15 * time.Second
 
-// minCheckInterval is the minimum interval, which protects the processor from a small Every.
+// minCheckInterval is the minimum of [Completion.Every], which protects the processor from very frequent checks.
 const minCheckInterval = 10 * time.Millisecond
 
 // Completion detects the end of the agent's work by other means than its output, because agents have been
@@ -109,7 +109,7 @@ type Completion struct {
 	// do not overlap, and end after the first true. After a deadline, Reached is called a last time, so that complete
 	// work is not lost.
 	//
-	// It should return immediately, because deadlines wait for it.
+	// Reached should return immediately, because deadlines wait for it.
 	Reached func(silence time.Duration) bool
 	// Every is the interval between two calls of Reached. Default: [DefaultCheckInterval].
 	Every time.Duration
@@ -138,14 +138,14 @@ func (s *Completion) doneOr(silence time.Duration, happened StopReason) StopReas
 	return happened
 }
 
-// The reasons. StopLinger and StopDone are not failures: the work was complete, by the final
+// The stop reasons. StopLinger and StopDone are not failures: the work was complete, by the final
 // message or by [Command.Done], and only the process remained.
 const (
 	StopNone     StopReason = ""
 	StopCanceled StopReason = "canceled" // the caller's context ended
 	StopTimeout  StopReason = "timeout"  // Command.Timeout
 	StopIdle     StopReason = "idle"     // Command.IdleTimeout
-	StopLinger   StopReason = "linger"   // Command.Linger, or cancelled after the final message
+	StopLinger   StopReason = "linger"   // Command.Linger, or the context ended after the final message
 	StopDone     StopReason = "done"     // Command.Done, or another reason when the work was already complete
 )
 

@@ -10,7 +10,7 @@ import (
 )
 
 // TestedVersion is the agent version that a plugin was tested with, and a command that installs it. The
-// zero value means none.
+// zero value means no tested version.
 type TestedVersion struct{ Version, Update string }
 
 // Diagnose reports the version and path of an agent's executable, for [sdk.Diagnoser]. A version
@@ -38,14 +38,14 @@ type Login struct {
 	// Variables are environment variables that hold a key or select a service with its own login.
 	Variables []string
 	// Files are the files that hold a login. A path may begin with "~/" for the home directory or
-	// with ${NAME} for a variable; it is ignored if the variable is not set.
+	// with ${NAME} for a variable. A path is ignored if its variable is not set.
 	Files []string
 	// Hint is the user's next step for a login.
 	Hint string
 }
 
 // Diagnose searches the variables in env (see [Environ]) and the files for a login. The login may
-// have expired. If Diagnose finds none, a keychain or a settings file may still hold one.
+// have expired. If Diagnose finds no login, a keychain or a settings file may still hold one.
 func (l Login) Diagnose(env []string) sdk.Finding {
 	for _, name := range l.Variables {
 		if Getenv(env, name) != "" {

@@ -39,7 +39,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// A program that prints a version is reported with it; a program that prints none is bad.
+// The finding reports the version that a program prints. A program that prints no version is bad.
 func TestExamineVersion(t *testing.T) {
 	dir := t.TempDir()
 	for name, script := range map[string]string{"good": "echo 1.2.3", "old": "echo 1.2.2", "mute": "exit 3"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// End is the end of a run's process. It does not state success, which also depends on the agent's
+// End is the end of a run's process. An End does not state success, which also depends on the agent's
 // result.
 type End struct {
 	// ExitCode is the process's exit code, -1 if a signal ended it.
@@ -20,13 +20,13 @@ type End struct {
 	Signal syscall.Signal
 	// StopReason is the reason why Run ended the process, [StopNone] if it did not.
 	StopReason StopReason
-	// Killed: SIGTERM was not enough.
+	// Killed reports whether Run sent SIGKILL, because the process outlived the grace after SIGTERM.
 	Killed bool
-	// Final: the Line callback received the agent's final message.
+	// Final reports whether [Command.Line] received the agent's final message or the conversation ended ([Talk]).
 	Final bool
-	// Stderr is the end of stderr, at most [StderrBytes], whole lines.
+	// Stderr is the end of stderr, at most [StderrBytes]. An incomplete first line is omitted if others follow.
 	Stderr string
-	// Duration is the time from the start of the process until all its descendants had ended.
+	// Duration is the time from the start of the process until its descendants and its output streams had ended.
 	Duration time.Duration
 	// Survivors counts processes that outlived SIGKILL; a value other than 0 is a fault of the
 	// machine.
@@ -48,8 +48,8 @@ func (e End) Interrupted() bool {
 	return e.StopReason == StopCanceled || e.StopReason == StopTimeout || e.StopReason == StopIdle
 }
 
-// Failure returns the failure that the end of the process implies, nil if it is [End.Clean]. Its
-// detail is Stderr.
+// Failure returns the failure that the end of the process implies, nil if the end is [End.Clean]. The
+// failure's detail is Stderr.
 func (e End) Failure() *failure.Error {
 	var f *failure.Error
 	switch {

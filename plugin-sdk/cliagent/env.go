@@ -13,12 +13,12 @@ import (
 // session.
 const CallVariable = "AGENT_PIPELINES_CALL"
 
-// Environ builds an agent's environment: base (usually os.Environ()) without the variables of the
-// plugin handshake, then added, which takes precedence. The result is sorted and has unique names.
+// Environ builds an agent's environment from base (usually os.Environ()) and added, which takes precedence.
+// It omits the variables of the plugin handshake. The result is sorted and has unique names.
 //
 // The variables of the handshake are PLUGIN_*, which go-plugin passes to a plugin, and the cookie
 // that marks a start by the kernel. They would confuse a plugin that the agent starts. Environ also
-// removes an inherited [CallVariable].
+// omits [CallVariable].
 func Environ(base []string, added map[string]string) []string {
 	vars := make(map[string]string, len(base)+len(added))
 	for _, kv := range base {

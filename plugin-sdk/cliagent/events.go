@@ -11,17 +11,17 @@ import (
 // Events separates an agent's JSON events from plain text on stdout. Set its Line method as
 // [Command.Line].
 //
-// Output without events, as from an older version, counts as the agent's answer: it is shown
-// immediately and kept in Plain. After the first event, other lines are kept only in the raw
-// record.
+// Output without events, as from an older version of the agent, counts as the agent's answer: it is
+// shown immediately and kept in Plain. After the first event, Line ignores lines that are not
+// events.
 //
 // Use an Events for one run; Plain and Seen are valid after the run.
 type Events struct {
-	// Begins reports whether an object with this "type" may be the first event. Earlier objects
-	// count as text, because an answer may be JSON.
+	// Begins reports whether a JSON object with this "type" may be the first event. Objects before
+	// the first event count as text, because an answer may be JSON.
 	Begins func(kind string) bool
-	// Handle is called with each event, of known or unknown type, and reports whether it was the
-	// agent's final message.
+	// Handle is called with each event, of known or unknown type, and reports whether the event was
+	// the agent's final message.
 	Handle func(kind string, event []byte) (final bool)
 	// Plain collects the lines before the first event.
 	Plain *Transcript
@@ -32,7 +32,7 @@ type Events struct {
 // Seen reports whether the agent wrote events.
 func (e *Events) Seen() bool { return e.seen }
 
-// Line handles one line of stdout and reports whether it was the agent's final message.
+// Line handles one line of stdout and reports whether the line was the agent's final message.
 func (e *Events) Line(line []byte) (final bool) {
 	kind, ok := eventType(line)
 	switch {
@@ -60,7 +60,7 @@ func eventType(line []byte) (string, bool) {
 	return head.Type, true
 }
 
-// TranscriptBytes is the maximum size of a [Transcript]. The kernel truncates outputs at 1 MiB.
+// TranscriptBytes is the maximum size of a [Transcript]. The engine truncates outputs at 1 MiB.
 const TranscriptBytes = 16 << 20
 
 // Transcript collects the text for the user and shows it on the exchange. It keeps the first

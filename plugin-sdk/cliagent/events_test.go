@@ -91,8 +91,8 @@ func FuzzEventType(f *testing.F) {
 	})
 }
 
-// FuzzVersion checks that a found version is part of the line, has no space, and is found again
-// alone.
+// FuzzVersion checks that a found version is part of the line, has no space, and is itself a line
+// with that version.
 func FuzzVersion(f *testing.F) {
 	for _, seed := range []string{"2.1.329 (Claude Code)", "codex-cli 0.169.0-alpha.1", "v1.2", "1", "", "1.2 3.4", "x1.2"} {
 		f.Add(seed)

@@ -2,8 +2,8 @@ package cliagent
 
 import "bytes"
 
-// MaxLineBytes is the longest line that a parser receives in one piece. It bounds memory and keeps
-// a parsed line within a protocol message (64 MiB). Raw output has no limit.
+// MaxLineBytes is the length from which a line arrives in pieces, which exceed it by at most one read. It
+// bounds memory and keeps a parsed line within a protocol message (64 MiB). Raw output has no limit.
 const MaxLineBytes = 32 << 20
 
 // StderrBytes is the size of the end of stderr that an [End] keeps.

@@ -12,8 +12,8 @@ import (
 // searched in the absolute entries of PATH in env (see [Environ]). Relative entries are ignored, so
 // that the project cannot replace the agent.
 //
-// Errors are *failure.Error: config_invalid for a relative path, and provider_missing if there is
-// no such program. The hint then contains install, the command that installs the program.
+// Errors are *failure.Error: config_invalid for a relative path or an empty command, and provider_missing
+// for a missing program. The hint of provider_missing contains install, the command that installs the program.
 func Lookup(agent, command, install string, env []string) (string, error) {
 	switch {
 	case filepath.IsAbs(command):

@@ -44,7 +44,7 @@ func TestLookup(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Chdir(two) // "" and "." in PATH must not find it here
+			t.Chdir(two) // empty and relative entries of PATH must not find the agent here
 			got, err := Lookup("fake", tt.command, "npm install -g fake", env)
 			if got != tt.want || failure.KindOf(err) != tt.kind {
 				t.Errorf("Lookup = %q, %v; want %q, kind %q", got, err, tt.want, tt.kind)

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// fakeVariable makes the test binary act as another program.
+// fakeVariable is the environment variable that makes the test binary act as another program.
 const fakeVariable = "CLIAGENT_TEST_FAKE"
 
 func TestMain(m *testing.M) {
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// escape starts a command in its own session, prints its process ID and ends.
+// escape starts a command in a new session, prints the command's process ID and ends.
 func escape() {
 	cmd := exec.Command(os.Args[1], os.Args[2:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // keeps the agent's pipes open
@@ -37,7 +37,7 @@ func escape() {
 	fmt.Println(cmd.Process.Pid)
 }
 
-// host is a plugin with an agent that prints its process ID and hangs.
+// host acts as a plugin whose agent prints its own process ID and hangs.
 func host() {
 	c := shell(`echo $$; exec sleep 600`)
 	c.Line = func(line []byte) bool {
@@ -47,7 +47,7 @@ func host() {
 	_, _ = Run(context.Background(), c)
 }
 
-// shell is an agent that runs a script; $0 is the test binary.
+// shell returns an agent that runs a script, in which $0 is the test binary.
 func shell(script string) Command {
 	self, err := os.Executable()
 	if err != nil {
@@ -59,7 +59,7 @@ func shell(script string) Command {
 	}
 }
 
-// run runs c to its end and also returns the lines that it wrote.
+// run runs c to its end and also returns the lines that c wrote to stdout.
 func run(ctx context.Context, t *testing.T, c Command) (End, []string) {
 	t.Helper()
 	var lines []string

@@ -17,8 +17,8 @@ func DecodeEvent(raw []byte, event any) bool {
 	return err == nil || errors.As(err, &mismatch)
 }
 
-// AddCounts returns the sum of two token counts, nil being an unknown count. A sum of a known and an unknown count is
-// the known one; two unknown counts stay unknown.
+// AddCounts returns the sum of two token counts; nil is an unknown count. The sum of a known and an unknown count is
+// the known count. The sum of two unknown counts is unknown.
 func AddCounts(a, b *int64) *int64 {
 	switch {
 	case a == nil:

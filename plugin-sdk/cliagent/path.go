@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Paths converts the paths of an agent's tool call to those of [sdk.ToolCall]: relative to the
-// working directory, cleaned, with slashes, unique and not empty. A path outside the directory is
-// only cleaned. dir may be a path through a symbolic link.
+// Paths converts the paths of an agent's tool call to the form of [sdk.ToolCall]. They become relative to the
+// working directory dir, cleaned, with slashes, unique and not empty. A path outside dir is only cleaned. The
+// path dir may contain symbolic links.
 func Paths(dir string, names ...string) []string {
 	var paths []string
 	for _, name := range names {

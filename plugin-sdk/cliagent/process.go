@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// chunkBytes is the size of a read, and so of a chunk on the exchange.
+	// chunkBytes is the maximum size of a read, and so of a chunk on the exchange.
 	chunkBytes = 32 << 10
-	// drainDelay is the longest silence of a stream after all processes have ended.
+	// drainDelay is the maximum wait for more data of a stream after all processes have ended.
 	drainDelay = 2 * time.Second
 	// drainBytes limits the bytes read after all processes have ended; no pipe holds more.
 	drainBytes = 1 << 20
@@ -102,8 +102,8 @@ func (p *process) closePipes() {
 	}
 }
 
-// spawn starts the process and waits for its end on one locked thread: the system sends the
-// parent-death signal when the forking thread ends, not when its process ends.
+// spawn starts the process in a goroutine that waits for its end. The goroutine keeps its thread, because
+// the system sends the parent-death signal when the forking thread ends.
 func (p *process) spawn(c Command, files []*os.File) error {
 	started := make(chan error, 1)
 	p.goroutines.Go(func() {
@@ -126,8 +126,8 @@ func (p *process) spawn(c Command, files []*os.File) error {
 	return nil
 }
 
-// startCommand starts the executable. It retries while the file is being written, as by an update
-// of the CLI (golang/go#22315).
+// startCommand starts the executable. It retries up to three times while the file is being written, as by
+// an update of the CLI (golang/go#22315).
 func startCommand(c Command, mark string, files []*os.File) (*exec.Cmd, error) {
 	const tries = 4
 	for try := 1; ; try++ {
@@ -202,8 +202,8 @@ func report(x sdk.Exchange, s sdk.Stream, b []byte) {
 	}
 }
 
-// read passes the stream's data to use until the stream ends. After all processes have ended it
-// reads only the rest in the pipe, because an escaped process may keep the pipe open.
+// read passes the stream's data to use until the stream ends. After all processes have ended, it
+// reads only the data left in the pipe, because an escaped process may keep the pipe open.
 func (p *process) read(f *os.File, use func([]byte)) {
 	defer func() { _ = f.Close() }()
 	buf := make([]byte, chunkBytes)
@@ -256,7 +256,7 @@ func (p *process) isFinal() bool {
 }
 
 // family is the set of processes that descend from one started process. It belongs to one Run and
-// is not safe for concurrent use. Its methods begin, putSeal, note and signal depend on the system.
+// is not safe for concurrent use. Its methods begin, putSeal, note and signal depend on the operating system.
 type family struct {
 	// root is the process ID of the first process and the ID of its group.
 	root int

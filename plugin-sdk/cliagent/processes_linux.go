@@ -14,7 +14,7 @@ import (
 )
 
 // ownGroup makes a child the leader of its own process group. The child can then be ended with its
-// children, and Ctrl-C at the terminal reaches only the kernel.
+// children, and Ctrl-C at the terminal does not reach them.
 //
 // If the plugin is killed, the system sends SIGTERM to the child, on which agents end their tools.
 // SIGKILL would leave tools running in their own sessions.
@@ -40,8 +40,8 @@ func (f *family) begin(pid int) {
 func (f *family) note() { f.members() }
 
 // signal sends sig to every living member, or nothing if sig is 0, and returns the number of
-// members. The oldest members get it first: a shell must get it before the program that it waits
-// for ends.
+// members. The oldest members get sig first: a shell must get the signal before the program that the
+// shell waits for ends.
 func (f *family) signal(sig syscall.Signal) int {
 	members := f.members()
 	slices.SortFunc(members, func(a, b proc) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pid, b.pid)) })
@@ -72,9 +72,9 @@ func (f *family) members() []proc {
 	return found
 }
 
-// owns reports whether p is a member: known, in the root's group, in the session of a known member,
-// a child of one, or marked by its environment or seal. An ID does not count if a process outside
-// the family has it now.
+// owns reports whether p is a member. A member is known, in the root's group, a child or in the session of
+// a known member, or marked by environment or seal. The ID of a member does not count if a process outside
+// the family has the ID now.
 func (f *family) owns(p proc, table map[int]proc) bool {
 	if p.pid == os.Getpid() {
 		return false

@@ -30,7 +30,7 @@ func TestRunLeavesNothing(t *testing.T) {
 	const scrubbed = `setsid env -i sh -c 'echo $$; sleep 600; sleep 600'`
 	tests := []struct {
 		name   string
-		script string // prints the IDs of the processes that Run must end, one a line, then "up"
+		script string // prints the IDs of the processes that Run must end, one per line, then "up"
 		hangs  bool   // Run must end the agent
 	}{
 		{"child in the group", `sleep 600 & echo $!; echo up`, false},
@@ -72,7 +72,7 @@ func TestRunLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestAgentFollowsItsHost kills the process that runs an agent with SIGKILL.
+// TestAgentFollowsItsHost checks that an agent ends after SIGKILL has ended its plugin.
 func TestAgentFollowsItsHost(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -131,8 +131,8 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-// TestStrangersAreNotFamily checks a later process with a known ID, and an unrelated one with the
-// group's ID.
+// TestStrangersAreNotFamily checks that a process outside the family does not belong to it, even with the ID of
+// a member or of the group.
 func TestStrangersAreNotFamily(t *testing.T) {
 	f := &family{root: 10, mark: "X=1", known: map[int]uint64{10: 100, 11: 101, 12: 102}}
 	reused := map[int]proc{10: {pid: 10, group: 10, start: 999}, 12: {pid: 12, start: 102}}

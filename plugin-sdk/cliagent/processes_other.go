@@ -5,7 +5,7 @@ package cliagent
 import "syscall"
 
 // ownGroup makes a child the leader of its own process group. The child can then be ended with its
-// children, and Ctrl-C at the terminal reaches only the kernel.
+// children, and Ctrl-C at the terminal does not reach them.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // begin makes the process with this ID the root.
@@ -18,7 +18,7 @@ func (f *family) putSeal() {}
 // SIGTERM, so that only a killed agent can leave tools running.
 func (f *family) note() {}
 
-// signal sends sig to the group and returns 1 while it has living members, else 0.
+// signal sends sig to the group and returns 1 while the group has members, else 0.
 func (f *family) signal(sig syscall.Signal) int {
 	if syscall.Kill(-f.root, sig) != nil {
 		return 0

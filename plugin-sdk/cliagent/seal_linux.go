@@ -10,12 +10,12 @@ import (
 const sealBit uint64 = 1 << 61
 
 // putSeal sets the root's soft limit of real-time processor time, in microseconds, to a random
-// number of tens of thousands of years. Every descendant inherits it, even with another
+// number: the seal, more than 70,000 years. Every descendant inherits the limit, even with another
 // environment, session or parent.
 //
 // Processes that the root started earlier have no seal, but the root gets its prompt only
 // afterwards. Nothing happens if the hard limit is lower. The limit on file locks would work as
-// well, but the kernel uses it for its own seal.
+// well, but the kernel of agent-pipelines uses that limit for its own seal.
 func (f *family) putSeal() {
 	var limit unix.Rlimit
 	if unix.Prlimit(f.root, unix.RLIMIT_RTTIME, nil, &limit) != nil {

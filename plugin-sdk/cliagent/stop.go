@@ -15,8 +15,8 @@ const (
 	emptyScans = 3
 )
 
-// endTalk ends the conversation with the agent within half of the grace and returns the rest of the
-// grace.
+// endTalk requests the end of the conversation with the agent, waits at most half of the grace, and
+// returns the rest of the grace.
 func (p *process) endTalk(c Command, grace time.Duration) time.Duration {
 	close(p.stopping)
 	if c.Talk == nil {

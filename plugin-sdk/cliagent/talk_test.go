@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// answer is an agent that repeats its input lines with numbers.
+// answer is the script of an agent that repeats its input lines with numbers.
 const answer = `n=0; while read line; do n=$((n+1)); echo "$n $line"; done; echo bye >&2`
 
-// The lines of a conversation arrive during it; its end closes stdin and is the final message.
+// The lines of a conversation arrive during the conversation. Its end closes stdin and counts as the final message.
 func TestTalk(t *testing.T) {
 	received := make(chan string, 1)
 	var got []string
@@ -36,7 +36,7 @@ func TestTalk(t *testing.T) {
 	}
 }
 
-// An agent that stays after stdin is closed is ended, with the child that holds its streams.
+// An agent that continues after stdin is closed is ended, together with a child that holds its streams open.
 func TestTalkWithAgentThatStays(t *testing.T) {
 	c := shell(`sleep 600 & echo up; exec sleep 600`)
 	c.Linger = 20 * time.Millisecond
@@ -47,7 +47,7 @@ func TestTalkWithAgentThatStays(t *testing.T) {
 	}
 }
 
-// A conversation ends when the agent has ended.
+// A conversation receives the end of the agent: StdoutEnded is closed, and a write fails.
 func TestTalkToEndedAgent(t *testing.T) {
 	var wrote error
 	c := shell(`exit 4`)
@@ -61,7 +61,7 @@ func TestTalkToEndedAgent(t *testing.T) {
 	}
 }
 
-// A conversation is stopped by its channel, and its last lines arrive before any signal.
+// The channel Stop stops a conversation, whose last lines reach the agent before any signal.
 func TestTalkIsStopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -78,7 +78,7 @@ func TestTalkIsStopped(t *testing.T) {
 	}
 }
 
-// A conversation that does not end is awaited for half of the grace.
+// A run ends at its timeout although its conversation ignores the request to stop.
 func TestTalkThatDoesNotStop(t *testing.T) {
 	c := shell(`echo up; exec sleep 600`)
 	c.Grace, c.Timeout = 40*time.Millisecond, 20*time.Millisecond
@@ -89,7 +89,7 @@ func TestTalkThatDoesNotStop(t *testing.T) {
 	}
 }
 
-// Waiting time counts for no limit: a clock that fires checks and fires again later.
+// Waiting time does not count for a limit: a clock that fires too early is set again.
 func TestClock(t *testing.T) {
 	var held time.Duration
 	c := newClock(time.Hour, func() time.Duration { return held })

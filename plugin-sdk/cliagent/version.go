@@ -14,7 +14,7 @@ import (
 // versionTimeout limits a call with --version; agents answer within 0.2 s.
 const versionTimeout = 5 * time.Second
 
-// Versions caches the versions of agent executables, once per unchanged file. Concurrent first
+// Versions caches the version of each agent executable until the file changes. Concurrent first
 // callers each run the executable, so that no caller waits for another. The zero value is ready to
 // use. A Versions is safe for concurrent use.
 type Versions struct {

@@ -54,7 +54,7 @@ func TestVersionsAsksOncePerFile(t *testing.T) {
 	}
 }
 
-// A slow agent does not block the versions of others.
+// A call for the version of a slow agent does not delay a call for another agent.
 func TestVersionsDoNotWaitForEachOther(t *testing.T) {
 	dir := t.TempDir()
 	agent := func(name, script string) Command {
@@ -69,7 +69,7 @@ func TestVersionsDoNotWaitForEachOther(t *testing.T) {
 		if err := syscall.Mkfifo(path, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		f, err := os.OpenFile(path, os.O_RDWR, 0) // so that neither end waits for the other
+		f, err := os.OpenFile(path, os.O_RDWR, 0) // read and write, so that opening does not wait for another process
 		if err != nil {
 			t.Fatal(err)
 		}

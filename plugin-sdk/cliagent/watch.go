@@ -43,7 +43,7 @@ func (p *process) watch(ctx context.Context, limits Command) StopReason {
 }
 
 // linger waits for the process to end and returns [StopNone]. After limit, or at the end of ctx, it
-// returns why.
+// returns the reason why.
 func (p *process) linger(ctx context.Context, limit time.Duration, why StopReason) StopReason {
 	over := time.NewTimer(limit)
 	defer over.Stop()

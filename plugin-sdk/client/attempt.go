@@ -14,8 +14,8 @@ import (
 // farewell is the time that the plugin has to close the stream after its result.
 const farewell = time.Second
 
-// attempt is the client's side of one attempt's conversation. One goroutine receives, one sends each message,
-// and one waits for each verdict. run owns them and waits for all of them.
+// attempt is the client's side of one attempt's conversation. One goroutine receives. Each message to send and
+// each verdict to wait for has its own goroutine. run owns the goroutines and waits for all of them.
 type attempt struct {
 	label    string
 	exchange sdk.Exchange
@@ -24,12 +24,12 @@ type attempt struct {
 	patience time.Duration // time from cancel to tear-down
 
 	events   chan received   // from the receiver
-	faults   chan error      // from the exchange; further ones are dropped while one is pending
+	faults   chan error      // from the exchange; further errors are dropped while one is pending
 	tornDown <-chan struct{} // closed when the stream is torn down
 	workers  sync.WaitGroup
 
 	sending sync.Mutex // one message at a time
-	closed  bool       // guarded by sending: no message may follow
+	closed  bool       // no message may follow; guarded by sending
 }
 
 // received is one message of the plugin, or the end of the stream.
@@ -124,7 +124,7 @@ func (a *attempt) dispatch(calls context.Context, m *pb.ExecuteEvent) {
 	}
 }
 
-// judge requests the verdict on one gated call.
+// judge requests the verdict on one gated call and sends it to the plugin.
 func (a *attempt) judge(calls context.Context, call sdk.ToolCall) {
 	verdict, err := a.exchange.Call(calls, call)
 	if err != nil {
@@ -135,7 +135,7 @@ func (a *attempt) judge(calls context.Context, call sdk.ToolCall) {
 	a.post(&pb.ExecuteInput{Input: &pb.ExecuteInput_Verdict{Verdict: wire.Encode[pb.ToolVerdict](verdict)}})
 }
 
-// store saves a checkpoint, in order with the plugin's other reports.
+// store saves a checkpoint, in order with the plugin's other reports, and confirms it to the plugin.
 func (a *attempt) store(calls context.Context, m *pb.Checkpoint) {
 	if err := a.exchange.Checkpoint(calls, wire.Decode[sdk.Checkpoint](m)); err != nil {
 		a.fail(err)

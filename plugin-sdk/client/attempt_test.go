@@ -16,8 +16,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 )
 
-// TestAttemptPassesEverythingOn plays a whole conversation with messages that the client must
-// ignore: an unknown one, a second result.
+// TestAttemptPassesEverythingOn plays a whole conversation with two messages that the client must
+// ignore: an unknown message and a second result.
 func TestAttemptPassesEverythingOn(t *testing.T) {
 	var start *pb.ExecuteStart
 	var verdict *pb.ToolVerdict
@@ -85,7 +85,7 @@ func TestAttemptPassesEverythingOn(t *testing.T) {
 	}
 }
 
-// untilCancelled is a plugin that waits for the cancel message and then answers.
+// untilCancelled returns a plugin that waits for the cancel message and then answers.
 func untilCancelled(answer func(stream pb.Provider_ExecuteServer, reason string) error) *fake {
 	return &fake{execute: func(stream pb.Provider_ExecuteServer) error {
 		send(stream, output("working"))
@@ -101,7 +101,7 @@ func untilCancelled(answer func(stream pb.Provider_ExecuteServer, reason string)
 	}}
 }
 
-// TestEmptyIsNoError: only the caller knows whether a silent agent has written a result file.
+// TestEmptyIsNoError: an empty outcome is not an error, because only the caller knows the agent's result file.
 func TestEmptyIsNoError(t *testing.T) {
 	tests := []struct {
 		outcome pb.Outcome
@@ -150,7 +150,7 @@ func TestCancelHasItsSay(t *testing.T) {
 
 func TestStubbornAttemptIsTornDown(t *testing.T) {
 	p := provider(t, untilCancelled(func(stream pb.Provider_ExecuteServer, _ string) error {
-		<-stream.Context().Done() // ignores the message, ends by the tear-down
+		<-stream.Context().Done() // ignores the cancel message and ends by the tear-down
 		return nil
 	}), client.CancelSlack(time.Millisecond))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -254,8 +254,8 @@ func TestRequestOverTheLimit(t *testing.T) {
 	}
 }
 
-// TestSlowKernelIsNoSilence: the exchange's time does not count as the plugin's silence, and a
-// verdict may exceed the idle limit while heartbeats arrive.
+// TestSlowKernelIsNoSilence: the running time of the exchange's methods does not count as the plugin's
+// silence. A verdict may take longer than the idle limit while heartbeats arrive.
 func TestSlowKernelIsNoSilence(t *testing.T) {
 	const idle = 300 * time.Millisecond
 	p := provider(t, &fake{execute: func(stream pb.Provider_ExecuteServer) error {

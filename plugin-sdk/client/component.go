@@ -33,7 +33,7 @@ func (r remote) Validate(ctx context.Context, req sdk.ValidateRequest) error {
 	return callError(response.GetFailure(), err)
 }
 
-// Diagnose implements sdk.Diagnoser. It returns no findings for a plugin without the call.
+// Diagnose implements sdk.Diagnoser. It returns no findings if the plugin does not serve the call Examine.
 func (r remote) Diagnose(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
 	served := func(ctx context.Context, m *pb.ExamineRequest, opts ...grpc.CallOption) (*pb.ExamineResponse, error) {
 		response, err := r.client.plugin.Examine(ctx, m, opts...)
@@ -68,7 +68,7 @@ func callError(m *pb.Failure, err error) error {
 	return nil
 }
 
-// Termination returns the plugin's strategy with this description. It also implements
+// Termination returns the plugin's strategy with this description. The strategy also implements
 // sdk.Initializer, sdk.Validator, sdk.Diagnoser and sdk.Releaser.
 func (c *Client) Termination(component sdk.Component) sdk.Termination {
 	component.Kind = sdk.KindTermination
@@ -104,8 +104,8 @@ func (t *termination) Release(ctx context.Context, session string) error {
 	return callError(response.GetFailure(), err)
 }
 
-// HookAction returns the plugin's action with this description. It also implements sdk.Initializer,
-// sdk.Validator and sdk.Diagnoser.
+// HookAction returns the plugin's action with this description. The action also implements
+// sdk.Initializer, sdk.Validator and sdk.Diagnoser.
 func (c *Client) HookAction(component sdk.Component) sdk.HookAction {
 	component.Kind = sdk.KindHookAction
 	return &hookAction{remote{c, component}}

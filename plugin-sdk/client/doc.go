@@ -6,6 +6,6 @@
 // which forward every call to the plugin.
 //
 // The package starts and ends no process and retries nothing. Unary calls have deadlines, a silent
-// attempt ends as provider_crashed, and a cancelled one ends within its grace and the client's
+// attempt ends as provider_crashed, and a cancelled attempt ends within its grace and the client's
 // slack. Errors are failure.Error values; errors.Is also finds the error of the caller's context.
 package client

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a plugin that answers by the functions of a test. Calls without a function are
+// fake is a plugin that answers calls with the functions of a test. Calls without a function are
 // unimplemented.
 type fake struct {
 	pb.UnimplementedPluginServer
@@ -102,7 +102,7 @@ func provider(t *testing.T, f *fake, opts ...client.Option) sdk.Provider {
 	return c.Provider(sdk.Component{Name: "fake"})
 }
 
-// Short constructors for the messages of a fake.
+// The functions below build and send the messages of a fake.
 
 func send(stream pb.Provider_ExecuteServer, m *pb.ExecuteEvent) { _ = stream.Send(m) }
 

@@ -13,15 +13,15 @@ import (
 // defaultGrace is the grace of a request without one.
 const defaultGrace = 5 * time.Second
 
-// Provider returns the plugin's provider with this description. It also implements sdk.Initializer,
-// sdk.Validator and sdk.Diagnoser.
+// Provider returns the plugin's provider with this description. The provider also implements
+// sdk.Initializer, sdk.Validator and sdk.Diagnoser.
 //
 // Execute calls the exchange with the plugin's reports. One goroutine passes reports and
-// checkpoints in order; each gated call has its own, because a verdict may take days. An error of
+// checkpoints in order; each gated call has its own goroutine, because a verdict may take days. An error of
 // Call or Checkpoint cancels the attempt and is returned.
 //
-// When ctx ends, Execute asks the plugin to stop and returns the plugin's result. An attempt that
-// exceeds the request's grace and the client's slack is torn down as provider_timeout.
+// When ctx ends, Execute asks the plugin to stop and returns the plugin's result. An attempt that still
+// runs after the request's grace and the client's slack is torn down as provider_timeout.
 //
 // A failure in the plugin's result is also returned as the error, unless the outcome is empty.
 // Without a result of the plugin, only the error is set. Execute does not use the exchange after it

@@ -11,7 +11,7 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// receive is the only goroutine that reads from the stream.
+// receive passes the stream's messages to events. No other goroutine reads from the stream.
 func (a *attempt) receive() {
 	for {
 		event, err := a.stream.Recv()
@@ -80,7 +80,7 @@ func (a *attempt) stubbornError(ctx context.Context) error {
 	return withContextError(ctx, failure.New(failure.ProviderTimeout, "%s: the plugin did not end the attempt within %s of being cancelled", a.label, a.patience))
 }
 
-// withContextError adds the error of the caller's context to a failure that it caused, for errors.Is.
+// withContextError adds the error of the caller's context, if it has ended, to a failure, for errors.Is.
 func withContextError(ctx context.Context, f *failure.Error) error {
 	if ctx.Err() == nil {
 		return f

@@ -12,11 +12,11 @@ import (
 )
 
 // Decode reads the JSON object raw into the struct that into points to. An empty or null
-// configuration counts as {}. Keys are json tags and case-sensitive; map and interface fields
-// accept any members. Types with an UnmarshalJSON decode themselves.
+// configuration counts as {}. Keys are json tags, or else field names, and case-sensitive. Map and interface
+// fields accept any members. Types with an UnmarshalJSON decode themselves.
 //
-// Every error is a [failure.Error] of kind config_invalid. It lists all unknown keys, or else the
-// first value of a wrong type.
+// Every error is a [failure.Error] of kind config_invalid. It states that raw is not a JSON object, or lists all
+// unknown keys, or names the first value of a wrong type.
 func Decode(raw json.RawMessage, into any) error {
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || bytes.Equal(trimmed, []byte("null")) {
 		raw = json.RawMessage("{}")

@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// unknownKeys compares a decoded JSON tree with the type that will receive it. It returns a
-// description of every key without a field, in order of their places.
+// unknownKeys compares a decoded JSON tree with the type of into, which will receive it. It returns a
+// description of every key without a field, depth first and with the keys of an object sorted.
 func unknownKeys(tree, into any) []string {
 	var problems []string
 	compare("", tree, reflect.TypeOf(into), &problems)

@@ -11,8 +11,8 @@ import (
 // state.json contain them, and scripts compare them.
 type Kind string
 
-// The kinds (REQUIREMENTS U099). An unknown kind from a newer plugin is kept. It has no code, and
-// [Error.Retryable] of the plugin decides about a retry.
+// The kinds (REQUIREMENTS U099). An unknown kind from a newer plugin is kept. An unknown kind has no code,
+// and the plugin's [Error.Retryable] decides about a retry.
 const (
 	ProviderTimeout    Kind = "provider_timeout"    // the provider exceeded its own or the attempt's deadline
 	ProviderCrashed    Kind = "provider_crashed"    // the plugin process or the agent CLI ended unexpectedly
@@ -141,9 +141,8 @@ func (e *Error) WithDetail(detail string) *Error {
 	return &c
 }
 
-// NextStep is a command that the user can run next. It belongs to the program that embeds the engine, whose name the
-// kernel and the engine do not know. Texts contain the result of String, in which [Render] replaces the placeholder by
-// the program's name.
+// NextStep is a command that the user can run next. The kernel and the engine do not know the name of the program that
+// embeds the engine. String therefore writes a placeholder into texts, which [Render] replaces by the program's name.
 type NextStep struct {
 	Verb string
 	Args []string // as the user types them
@@ -202,7 +201,7 @@ func KindOf(err error) Kind {
 	return From(err).Kind
 }
 
-// remedies are the operating system's errors for exhausted resources, with hints.
+// remedies are the operating system's errors for exhausted or failing resources, with hints.
 var remedies = []struct {
 	errno syscall.Errno
 	hint  string
@@ -216,9 +215,9 @@ var remedies = []struct {
 	{syscall.ENOMEM, "the system has no more memory: end programs that need much, then continue"},
 }
 
-// SystemHint reports whether err's chain contains an error for an exhausted or failing resource of
-// the machine: space, descriptors, memory, or a failing or read-only disk. Such an error is no
-// result of the work; hint is the user's remedy.
+// SystemHint reports whether err's chain contains an error for a resource of the machine: exhausted
+// space, descriptors or memory, or a failing or read-only disk. Such an error is not a result of the
+// work. The hint is the user's remedy.
 //
 // SystemHint ignores the texts of errors, so that an error of another process does not count.
 func SystemHint(err error) (hint string, yes bool) {

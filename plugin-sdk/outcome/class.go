@@ -68,7 +68,7 @@ func (c Class) Outcome() sdk.Outcome { return c.row().outcome }
 // MayStateWait reports whether the service may state a time to wait with an error of this class.
 func (c Class) MayStateWait() bool { return c == RateLimited || c == Unavailable }
 
-// specific reports whether the class states more than that an error occurred. Specific classes take
+// specific reports whether the class names a cause of the error. Specific classes take
 // precedence over the others, whatever their source in the fault.
 func (c Class) specific() bool { return c != Failed && c != Refused && c != Unavailable }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// TestTable checks the table against the kernel's use: only classes that a retry can fix are
-// retryable, and classes that need the user have a hint.
+// TestTable checks the table against the kernel's use. Only classes that a retry can fix are
+// retryable, and classes that are not retryable have a hint.
 func TestTable(t *testing.T) {
 	for class, row := range table {
 		t.Run(string(class), func(t *testing.T) {

@@ -18,8 +18,8 @@ type Fault struct {
 	Status int
 	// Message is the text for the user.
 	Message string
-	// RetryAfter is the wait that the service asked for, see [RetryAfter]. 0 searches Message for
-	// it.
+	// RetryAfter is the wait that the service asked for, see [RetryAfter]. If it is 0, Classify searches
+	// Message for a wait.
 	RetryAfter time.Duration
 }
 
@@ -32,8 +32,8 @@ func (f Fault) isSet() bool {
 // sources: codes, signs in the message, status, codes in the message, status in the message.
 // Unspecific classes follow in the same order.
 //
-// now is the time of the fault; a time in the message is converted to a wait from now. A zero now
-// ignores such times.
+// now is the time of the fault; a time in the message is converted to a wait from now. If now is zero,
+// times in the message are ignored.
 func (a Agent) Classify(f Fault, now time.Time) Reason {
 	f.Message = f.Message[:min(len(f.Message), messageMax)]
 	found := slices.Concat(a.byWords(f.Codes), a.byText(f.Message), byStatus(f.Status), a.byWords(wordPattern.FindAllString(strings.ToLower(f.Message), wordsMax)), byStatus(statusIn(f.Message)))

@@ -12,7 +12,7 @@ import (
 // FinalStatus is the status in the agent's last event.
 type FinalStatus string
 
-// The statuses. None: the agent's events stopped without a final one.
+// The statuses. None means that the agent's events stopped without a final event.
 const (
 	None    FinalStatus = ""
 	Success FinalStatus = "success"
@@ -21,8 +21,8 @@ const (
 
 // Evidence describes an attempt that neither a deadline nor the caller ended.
 type Evidence struct {
-	// WroteEvents: the agent wrote events in a known form. It is false for a command that printed plain text: another
-	// program, an older version, or an error before the first event.
+	// WroteEvents reports whether the agent wrote events in a known form. It is false for a command that printed plain
+	// text: another program, an older version, or an error before the first event.
 	WroteEvents bool
 	// FinalStatus is the agent's own status.
 	FinalStatus FinalStatus
@@ -30,7 +30,7 @@ type Evidence struct {
 	Fault Fault
 	// DeniedTools names the tools that the agent requested and was denied.
 	DeniedTools []string
-	// Acted: the agent wrote text or used a tool.
+	// Acted reports whether the agent wrote text or used a tool.
 	Acted bool
 	// Process is the end of the agent's process, nil if there is none.
 	Process *Process
@@ -39,8 +39,8 @@ type Evidence struct {
 	PlainLines []string
 	// Detail is longer evidence for the reader of the failure: the end of stderr.
 	Detail string
-	// Now is the time of the attempt's end; a time in a message is converted to a wait from Now. A
-	// zero Now ignores such times.
+	// Now is the time of the attempt's end; a time in a message is converted to a wait from Now. If Now
+	// is zero, times in messages are ignored.
 	Now time.Time
 }
 
@@ -48,7 +48,7 @@ type Evidence struct {
 type Process struct {
 	// Failure is the failure that the end implies, nil after a normal end.
 	Failure *failure.Error
-	// Signaled: a signal ended the process. The last output is then not the reason for the end.
+	// Signaled reports whether a signal ended the process. The last output is then not the reason for the end.
 	Signaled bool
 }
 
@@ -94,8 +94,8 @@ func (a Agent) plain(e Evidence) (sdk.Outcome, *failure.Error) {
 	return sdk.OutcomeInfrastructure, crash
 }
 
-// reported decides about an error that the agent reported as its final status, or that contradicts
-// it.
+// reported decides about an agent whose final status is failure, or that reported success together
+// with an error.
 func (a Agent) reported(e Evidence) (sdk.Outcome, *failure.Error) {
 	r := a.Classify(e.Fault, e.Now)
 	if r.Class == Failed && len(e.DeniedTools) > 0 {

@@ -101,9 +101,9 @@ func TestOtherProviders(t *testing.T) {
 	}
 }
 
-// FuzzDecide checks any evidence: only success has no failure; no text changes a failure or an
-// abnormal end to success, or a clean success to failure; no wait is negative or longer than a
-// month.
+// FuzzDecide checks arbitrary evidence. Only success has no failure. No text changes a failure or an
+// abnormal end to success, or a clean success to failure. No wait is negative or longer than
+// maxWait.
 func FuzzDecide(f *testing.F) {
 	f.Add(true, uint8(1), "rate_limit", 429, "try again in 5s", true, uint8(1))
 	f.Add(false, uint8(0), "", 0, "resets 3pm (Europe/Berlin)", true, uint8(0))

@@ -8,7 +8,7 @@
 //	it ended without a final event  the class of an earlier error; else infrastructure
 //	its process ended abnormally    infrastructure
 //	it was denied a tool            permission denied
-//	it wrote and did nothing        empty
+//	it wrote no text, used no tool  empty
 //	otherwise                       succeeded
 //
 // [Agent.Classify] finds the [Class] of an error. The package does no I/O and reads no clock.

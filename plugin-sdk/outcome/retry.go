@@ -18,7 +18,7 @@ const durationMax = 100
 const clockMargin = time.Minute
 
 // RetryAfter returns the wait that the headers of a service's response ask for: retry-after-ms, or
-// retry-after in seconds or as a date. It is 0 if the headers are missing or invalid, or ask for
+// retry-after in seconds or as a date. The wait is 0 if the headers are missing or invalid, or ask for
 // more than 31 days.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
@@ -56,8 +56,8 @@ var (
 )
 
 // waitIn returns the wait that a message asks for: "try again in 1m30s", "resets 3:05pm", "Try
-// again at Jan 2nd, 2026 3:05 PM", "limit reached|1750000000". It is 0 if there is none. A time of
-// day is after now, in now's zone unless the message names another.
+// again at Jan 2nd, 2026 3:05 PM", "limit reached|1750000000". The wait is 0 if the message has none. A time
+// of day means the next such time after now, in now's zone unless the message names another zone.
 func waitIn(message string, now time.Time) time.Duration {
 	for _, at := range waitPattern.FindAllStringSubmatchIndex(message, -1) {
 		if d := duration(strings.ToLower(message[at[2]:min(len(message), at[2]+durationMax)])); d > 0 {

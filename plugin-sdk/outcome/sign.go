@@ -66,7 +66,7 @@ var apiWords = map[Class][]string{
 	Refused:     {"invalid_request", "invalid_request_error", "invalid_prompt", "unsupported_parameter", "unsupported_value"},
 }
 
-// apiClass returns the class of an error code, "" for an unknown one.
+// apiClass returns the class of an error code, "" for an unknown code.
 func apiClass(code string) Class {
 	for class, codes := range apiWords {
 		if slices.Contains(codes, code) {
@@ -82,7 +82,7 @@ var sharedSigns = []Sign{
 	{Class: TooLong, Texts: []string{
 		"context window", "prompt is too long", "input is too long", "maximum context length", "context length exceeded",
 		"reduce the length of",
-		"request too large", // of OpenAI, with 429: exceeds the limit per minute, so that waiting does not help
+		"request too large", // OpenAI, status 429: more than the limit per minute, so that waiting does not help
 	}},
 	{Class: Billing, Texts: []string{
 		"credit balance is too low", "quota exceeded", "exceeded your current quota", "out of credits", "insufficient credits",

@@ -11,12 +11,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify"
 )
 
-// hostVariable marks a second process of the test's binary as a host to be killed.
+// hostVariable is the environment variable that marks a second process of the test's binary as a host to kill.
 const hostVariable = "AGENT_PIPELINES_VERIFY_HOST"
 
 // Binary runs every row of `agent-pipelines plugins verify` on a plugin's binary, each as a subtest
 // named after the row and its component. A row that is not applicable is logged and does not fail;
-// the cases decide which rows are.
+// the cases decide which rows are applicable.
 //
 // The binary's name must be agent-plugin-<name>. Call Binary at most once per test and before any
 // costly work: the test is started again as a process that serves as the host.

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify"
 )
 
-// The example of the guide, built as its readers build it, runs every row that its traits allow.
+// The guide's example plugin is built with the go command and passes every row that is applicable to it.
 func TestBinary(t *testing.T) {
 	t.Run("of the guide", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "agent-plugin-echo")

@@ -29,7 +29,7 @@ type Case = verify.Attempt
 // DecideCase is a decision with its expected action.
 type DecideCase = verify.DecideCase
 
-// HookCase is a firing of a hook with its expected action. The zero value of Want is continue.
+// HookCase is a firing of a hook with its expected action. An empty Want means continue.
 type HookCase = verify.HookCase
 
 // ProviderConfig holds the cases for the conformance suite of a provider.
@@ -43,8 +43,8 @@ type ProviderConfig struct {
 	// Large has a prompt or a configuration that makes the output exceed 4 MiB. A shorter prompt is
 	// padded with spaces to more than 4 MiB.
 	Large Case
-	// Full succeeds and shows every declared trait: token counts and cost, observed and gated tool
-	// calls, and a checkpoint with finished gated calls before and after it. Default: Normal.
+	// Full succeeds and shows every declared trait: usage, observed and gated tool calls, and a
+	// checkpoint between finished gated calls. Default: Normal.
 	Full *Case
 	// Refused are configurations, besides invalid JSON, that Validate must refuse.
 	Refused []json.RawMessage

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 )
 
-// brokenVariable makes TestBroken run in a child process, where the suite must fail.
+// brokenVariable is the environment variable with the kind of faulty component that TestBroken runs in a child process.
 const brokenVariable = "PLUGINTEST_BROKEN"
 
 func TestSuiteFails(t *testing.T) {
@@ -47,7 +47,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// broken is a provider that reports success without output, whatever it is asked.
+// broken is a provider that reports success without output for every request.
 type broken struct{}
 
 func (broken) Describe() sdk.Component { return sdk.Component{Name: "broken"} }

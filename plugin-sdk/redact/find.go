@@ -30,8 +30,8 @@ type span struct {
 	rule     string
 }
 
-// spans returns the secrets of a text in order, without the exempt parts. Overlapping or adjacent
-// secrets are merged.
+// spans returns the secrets of a text in order. References and marks are exempt. Overlapping or
+// adjacent secrets are merged.
 func (r *Redactor) spans(text string) []span {
 	if !strings.Contains(text, "${") && !strings.Contains(text, Mark) {
 		return mergeSpans(r.find(text, 0, nil))
@@ -61,8 +61,8 @@ func mergeSpans(spans []span) []span {
 	return out
 }
 
-// find appends the secrets of a piece of a text, which has no exempt parts; at is the offset of the
-// piece in the text.
+// find appends the secrets of a piece of a text to spans. The piece has no exempt parts; at is the
+// offset of the piece in the text.
 func (r *Redactor) find(piece string, at int, spans []span) []span {
 	if r == nil {
 		r = &Redactor{}
@@ -89,8 +89,8 @@ func (r *Redactor) find(piece string, at int, spans []span) []span {
 // ellipsis marks the place where a text was truncated.
 const ellipsis = "…"
 
-// findValues appends the occurrences of values, and of the parts of values beside an ellipsis,
-// which marks a truncation.
+// findValues appends the occurrences of values. Unless r is for agents, it also appends parts of values
+// beside an ellipsis, which marks a truncation.
 func (r *Redactor) findValues(text string, spans []span) []span {
 	for _, v := range r.values {
 		for at := 0; ; {
@@ -123,8 +123,8 @@ func (r *Redactor) findValues(text string, spans []span) []span {
 	}
 }
 
-// overlap returns the number of bytes at the end of a text that are a prefix of a value, or all of
-// it.
+// overlap returns the number of bytes at the end of a text that are a prefix of a value, or the whole
+// value.
 func overlap(text, value string) int {
 	for n := min(len(text), len(value)); n > 0; n-- {
 		if strings.HasSuffix(text, value[:n]) {

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Treatment is the treatment of a value in a JSON document.
+// Treatment selects the parts of a value in a JSON document that are redacted.
 type Treatment int
 
 // RedactAll is the zero value, for documents of unknown form.
 const (
-	RedactAll    Treatment = iota // redacts texts, and names of members that are secrets
+	RedactAll    Treatment = iota // redacts texts, and secrets in names of members
 	RedactValues                  // redacts texts, keeps names of members
 	Keep                          // keeps the value and everything in it
 )
@@ -51,7 +51,7 @@ var secretWords = []string{
 }
 
 // certainlyClean reports whether a document certainly contains no secret. Most documents contain none, and this check
-// is much cheaper than inspecting each string. A document with escapes is never certain.
+// is much cheaper than inspecting each string. It returns false for a document with escapes, and if r has patterns.
 func (r *Redactor) certainlyClean(doc []byte) bool {
 	if bytes.IndexByte(doc, '\\') >= 0 || r != nil && len(r.patterns) > 0 {
 		return false
@@ -77,7 +77,7 @@ func (r *Redactor) certainlyClean(doc []byte) bool {
 	return !slices.ContainsFunc(secretWords, has)
 }
 
-// walker walks a valid document and copies the changed strings and the text before them.
+// walker walks a valid document and copies the changed strings, and the text before each, to out.
 type walker struct {
 	redactor *Redactor
 	care     func([]string) Treatment

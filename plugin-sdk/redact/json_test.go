@@ -73,7 +73,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// The rest of a secret in a truncated text is redacted as well.
+// The part of a secret that remains in a truncated text is redacted as well.
 func TestCut(t *testing.T) {
 	r := redact.New([]string{"A_TOKEN=xyzzy-plugh"})
 	for text, want := range map[string]string{

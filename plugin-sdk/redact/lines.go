@@ -9,7 +9,7 @@ const longestKey = 200
 // Lines redacts a text line by line. It is not safe for concurrent use.
 type Lines struct {
 	redactor *Redactor
-	inside   int // remaining lines of a private key
+	inside   int // maximum number of remaining lines of an open private key; 0 outside a key
 }
 
 // Lines returns a redactor for the lines of one text.

@@ -16,8 +16,8 @@ const Mark = "[REDACTED]"
 // of unrelated words.
 const shortest = 6
 
-// Redactor removes secrets from texts. It is safe for concurrent use. The zero value and nil have
-// the rules and no values.
+// Redactor removes secrets from texts. It is safe for concurrent use. The zero value and nil apply
+// the rules of this package and have no values or patterns.
 type Redactor struct {
 	values    []value // longest first
 	patterns  []rule  // the caller's

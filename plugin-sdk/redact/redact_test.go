@@ -8,12 +8,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// pem is a private key in file format. It opens nothing.
+// pem is a made-up private key in file format.
 const pem = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmU=\nAAAEb25lAAAAAAAAAAE=\n-----END OPENSSH PRIVATE KEY-----"
 
 var digits = strings.Repeat("0123456789", 5)
 
-// U180, REQUIREMENTS C5: the texts that each rule redacts and keeps.
+// U180, REQUIREMENTS C5: each rule redacts secrets and keeps similar texts.
 func TestRules(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"AWS key id", "id AKIAIOSFODNN7EXAMPLE used", "id [REDACTED] used"},
@@ -116,7 +116,7 @@ func TestField(t *testing.T) {
 	}
 }
 
-// A private key that arrives line by line, with text before and after it.
+// A private key that arrives line by line is redacted. The text before and after the key stays.
 func TestLines(t *testing.T) {
 	text := "before -----BEGIN RSA PRIVATE KEY-----\nAAAA\nBBBB\n-----END RSA PRIVATE KEY----- after\nplain"
 	l := redact.New(nil).Lines()
@@ -169,7 +169,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// Lines without secrets, which are most, should be cheap.
+// BenchmarkText redacts a line without secrets, because most lines have none.
 func BenchmarkText(b *testing.B) {
 	r := redact.New([]string{"A_TOKEN=0123456789abcdef", "B_SECRET=fedcba9876543210"})
 	line := strings.Repeat("compiled package number of many, all is well; ", 6)

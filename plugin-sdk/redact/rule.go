@@ -14,9 +14,9 @@ type rule struct {
 	// pattern matches the secret: its last matched group, or the whole match.
 	pattern *regexp.Regexp
 	// isException reports whether a match is not a secret. Its arguments are the match and the secret.
-	// Default: nil, every match is one.
+	// Default: nil, every match is a secret.
 	isException func(match, secret string) bool
-	// wholeText: the rule needs the whole text before the match, so it does not apply to a stream.
+	// wholeText states that the rule needs the whole text before the match, and so does not apply to a stream.
 	wholeText bool
 }
 
@@ -24,7 +24,7 @@ type rule struct {
 var prefixRules = []rule{
 	{name: "private-key", hints: []string{"-----"}, pattern: regexp.MustCompile(
 		`(?s)-----BEGIN [A-Z0-9 ]{0,64}PRIVATE KEY-----(?:.*?-----END [A-Z0-9 ]{0,64}PRIVATE KEY-----|[A-Za-z0-9+/=\s\\:,-]*)`)},
-	// The end of a key whose beginning is missing.
+	// This rule finds the end of a key whose beginning is missing.
 	{name: "private-key", hints: []string{"-----end "}, wholeText: true, pattern: regexp.MustCompile(`(?:[A-Za-z0-9+/=]|\s|\\[nr])*-----END [A-Z0-9 ]{0,64}PRIVATE KEY-----`)},
 	{name: "aws-key-id", hints: []string{"akia"}, pattern: regexp.MustCompile(`AKIA[0-9A-Z]{16}`)},
 	{name: "github-token", hints: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, pattern: regexp.MustCompile(`gh[pousr]_[A-Za-z0-9]{36,}`)},
@@ -54,10 +54,10 @@ var nameRules = []rule{
 	{name: "url-parameter", hints: []string{"?", "&"}, pattern: regexp.MustCompile(
 		`(?i)[?&](?:api[_-]?key|access[_-]?token|token|secret|password|pwd)=([^\s"'&#]+)`)},
 	{name: "url-password", hints: []string{"://"}, pattern: regexp.MustCompile(`://[^\s/:@"']*:([^\s/@"']+)@`)},
-	// The rest of a key before an ellipsis, in a truncated text.
+	// This rule finds the beginning of a key before an ellipsis, in a truncated text.
 	{name: "cut-key", hints: []string{ellipsis}, pattern: regexp.MustCompile(
 		`((?:AKIA|gh[pousr]_|github_pat_|sk_live_|sk-|eyJ)[A-Za-z0-9_.-]{4,})` + ellipsis)},
-	// A member of a JSON object with a name for which IsSecretName returns true.
+	// This rule finds a member of a JSON object with a name for which IsSecretName returns true.
 	{name: memberRule, hints: []string{`"`}, pattern: regexp.MustCompile(
 		`"([^"\\]{1,100})"\s*:\s*"((?:[^"\\]|\\.)+)"`), isException: isOpenMember},
 }

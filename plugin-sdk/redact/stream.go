@@ -11,11 +11,11 @@ import (
 const maxHeld = 64 << 10
 
 // Stream redacts a text that arrives in arbitrary pieces. It holds back possible beginnings of
-// secrets: usually the last word, or the last line if the redactor has patterns or guesses by
-// names, and an open private key. It is not safe for concurrent use.
+// secrets: usually the last word, and an open private key. If the redactor has patterns or guesses by
+// names, it holds back the last line. A Stream is not safe for concurrent use.
 //
-// The result equals [Redactor.Text] of the whole text, with two exceptions: a private key without
-// its beginning, and, if lines are held back, a secret over several lines.
+// The result equals [Redactor.Text] of the whole text, with two exceptions. A Stream misses a private
+// key without its beginning, and a secret over several lines if lines are held back.
 type Stream struct {
 	redactor  *Redactor
 	lines     bool // splits the text only at line ends
@@ -105,7 +105,7 @@ func (s *Stream) splittable(text string) (_ bool, before int) {
 		return false, before
 	}
 	for _, v := range s.redactor.values {
-		if overlap(text, v.text) > 0 { // a whole value as well: the next secret may touch it
+		if overlap(text, v.text) > 0 { // also for a whole value, because the next secret may begin directly after it
 			return false, before
 		}
 	}
@@ -161,8 +161,8 @@ func openKeyAt(text string) int {
 	}
 }
 
-// overflow writes the first half of a held text that cannot be split. If a secret crosses the
-// middle, it writes only the text before it.
+// overflow writes the first half of a held text that cannot be split. If a secret crosses the middle,
+// overflow writes the text before the secret, or the secret if it begins the text.
 func (s *Stream) overflow(out *strings.Builder) {
 	text := string(s.pending)
 	at := maxHeld / 2

@@ -30,8 +30,8 @@ func pieces(s *redact.Stream, text string, next func(left int) int) string {
 	return b.String()
 }
 
-// U180, C5: the result does not depend on the pieces, and for an agent's text equals that of the
-// whole.
+// U180, C5: the result does not depend on the pieces. For an agent's text it equals the result for the
+// whole text.
 func TestStreamOfAnySplit(t *testing.T) {
 	strong := redact.New(environ)
 	weak := strong.ForAgent()
@@ -91,7 +91,7 @@ func TestStreamHoldsBack(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		pieces []string
-		want   []string // the last is the end
+		want   []string // the result of each Add, then of End
 	}{
 		{"words", []string{"one tw", "o three"}, []string{"one ", "two ", "three"}},
 		{"a key", []string{"push ghp_01234567890123456789", digits + " failed"}, []string{"push ", "[REDACTED] ", "failed"}},
@@ -141,7 +141,7 @@ func TestStreamIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkStream redacts an agent's text in the pieces of a model.
+// BenchmarkStream redacts an agent's text in small pieces, as a model writes them.
 func BenchmarkStream(b *testing.B) {
 	r := redact.New([]string{"A_TOKEN=0123456789abcdef", "B_SECRET=fedcba9876543210"}).ForAgent()
 	text := strings.Repeat("compiled package number of many, all is well; ", 100)

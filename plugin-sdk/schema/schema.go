@@ -22,7 +22,7 @@ type Schema struct {
 	compile func() (*jsonschema.Schema, error)
 }
 
-// New returns the schema in a JSON text. It is compiled at its first use.
+// New returns the schema in a JSON text. The schema is compiled at its first use.
 func New(text []byte) *Schema {
 	return &Schema{sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(text) })}
 }
@@ -78,8 +78,8 @@ func (s *Schema) Check() error {
 	return err
 }
 
-// Faults returns at most ten faults of a JSON text, each with its place; "" for a valid text. The fault of an invalid
-// schema is a fault of every text.
+// Faults returns at most ten faults of a JSON text, each with its place; "" for a valid text. If the schema itself is
+// invalid, Faults returns the schema's fault for every text.
 func (s *Schema) Faults(text []byte) string {
 	compiled, err := s.compile()
 	if err != nil {

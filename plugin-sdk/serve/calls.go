@@ -16,8 +16,8 @@ type calls struct {
 	running sync.WaitGroup
 }
 
-// begin registers a call, which end cancels if it is still running. done removes it. The error is
-// the reason why no further call may begin.
+// begin registers a call, which end cancels if it is still running. done removes the call. The error
+// is the reason why no further call may begin.
 func (c *calls) begin(cancel context.CancelCauseFunc) (done func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,8 +39,8 @@ func (c *calls) begin(cancel context.CancelCauseFunc) (done func(), err error) {
 	}, nil
 }
 
-// end cancels the running calls, refuses further ones, and waits up to grace for the calls to
-// finish. It reports whether all have finished.
+// end cancels the running calls, refuses further calls, and waits up to grace for the running calls
+// to finish. It reports whether all have finished.
 func (c *calls) end(cause error, grace time.Duration) bool {
 	c.mu.Lock()
 	if c.ended == nil {

@@ -20,7 +20,7 @@ type component struct {
 	turn chan struct{} // holds one token during a call of a serial component; nil for safe ones
 }
 
-// call makes one call on the component: serialized if it is serial, and with panics recovered.
+// call makes one call on the component. It waits for its turn if the component is serial, and recovers panics.
 func (c *component) call(ctx context.Context, work func() error) error {
 	if c.turn != nil {
 		select {
@@ -33,7 +33,7 @@ func (c *component) call(ctx context.Context, work func() error) error {
 	return c.guard(work)
 }
 
-// guard turns a panic into a failure, so that only one attempt fails. A panic in a goroutine of the
+// guard turns a panic into a failure, so that only one call fails. A panic in a goroutine of the
 // component cannot be recovered.
 func (c *component) guard(work func() error) (err error) {
 	defer func() {
@@ -63,7 +63,7 @@ func (c *component) failureKind() failure.Kind {
 	}
 }
 
-// failureOr returns nil for nil, the failure in err's chain, or a new one of the kind. A wrapped
+// failureOr returns nil for nil, the failure in err's chain, or a new failure of the kind. A wrapped
 // failure keeps the messages of its wrappers.
 func failureOr(err error, kind failure.Kind) *failure.Error {
 	var f *failure.Error

@@ -52,7 +52,7 @@ func TestReportsArriveInOrder(t *testing.T) {
 	a.result()
 }
 
-// TestVerdicts answers out of order, and also answers an unknown call.
+// TestVerdicts answers calls out of order, and also answers an unknown call and an answered call.
 func TestVerdicts(t *testing.T) {
 	a := attemptOn(t, func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		first := make(chan sdk.Verdict, 1)
@@ -81,7 +81,7 @@ func TestCheckpointsAreAcknowledged(t *testing.T) {
 	if diff := cmp.Diff(sdk.Checkpoint{Turn: 4, Blob: []byte("blob")}, wire.Decode[sdk.Checkpoint](a.next().GetCheckpoint())); diff != "" {
 		t.Error(diff)
 	}
-	a.stored(3) // unknown
+	a.stored(3) // a turn without a checkpoint
 	a.stored(4)
 	if got := a.result(); got.Output != "stored" || got.Error != nil {
 		t.Errorf("got %q, %v", got.Output, got.Error)

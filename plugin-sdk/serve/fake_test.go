@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeProvider calls its functions.
+// fakeProvider is a provider that calls the functions in its fields.
 type fakeProvider struct {
 	component sdk.Component
 	execute   func(context.Context, sdk.ExecuteRequest, sdk.Exchange) (sdk.ExecuteResult, error)

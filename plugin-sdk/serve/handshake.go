@@ -24,8 +24,8 @@ func clearHandshake() {
 }
 
 // clearHandshakeOnce clears the handshake on the kernel's first call, before any component runs.
-// go-plugin reads its variables until it has printed the handshake line, and does not report when
-// it has.
+// go-plugin reads its variables until it has printed the handshake line, and does not report that
+// moment.
 //
 // It also restores os.Stderr, which go-plugin replaces. Output on os.Stderr then reaches the kernel
 // even if the process dies.

@@ -23,7 +23,7 @@ func Main(p sdk.Plugin) {
 
 // Run is [Main] for a program with its own command line: args are the arguments after the words
 // that select the plugin. Run returns the exit code after the kernel's shutdown. After a kernel's
-// death it does not return, because it kills the process group.
+// death Run does not return, because it kills the process group.
 func Run(p sdk.Plugin, args []string) int {
 	o := defaultOptions()
 	o.log = Logger(p.Name)
@@ -85,8 +85,8 @@ func answer(s *server, self, arg string, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-// invocation returns the command that started the plugin, without args: the name of its binary, or
-// the words by which a program that contains the plugin serves it.
+// invocation returns the command that started the plugin, without args. It is the name of the plugin's
+// binary, or the words by which a program that contains the plugin serves the plugin.
 func invocation(name string, line, args []string) string {
 	words := line[:max(0, len(line)-len(args))]
 	if len(words) < 2 {
@@ -112,7 +112,7 @@ func printHelp(s *server, self string, w io.Writer) {
 	fmt.Fprintf(w, "that program shows it, and the directories. `%s describe` prints its components as JSON.\n", self)
 }
 
-// serveKernel serves the kernel until it sends the shutdown.
+// serveKernel serves the kernel until the kernel shuts the plugin down.
 func (s *server) serveKernel() {
 	watch := watchHost(s)
 	defer watch.end()

@@ -40,7 +40,7 @@ type server struct {
 	components  []*component
 	calls       calls
 	shutdown    sync.Once
-	closing     sync.WaitGroup // running shutdowns; one that hangs ends with the process
+	closing     sync.WaitGroup // running shutdowns; a shutdown that hangs ends with the process
 }
 
 // newServer checks the plugin's description and prepares its components.

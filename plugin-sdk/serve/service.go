@@ -14,7 +14,7 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// pluginService serves the calls on the whole binary.
+// pluginService serves the calls on the whole plugin and the calls that components of all kinds have.
 type pluginService struct {
 	pb.UnimplementedPluginServer
 	server *server
@@ -101,7 +101,7 @@ func (s *hookService) Run(ctx context.Context, m *pb.HookRequest) (*pb.HookRespo
 	return response, nil
 }
 
-// invoke makes one call on the component that a request names. A component without the method succeeds.
+// invoke makes one call on the component that a request names. It returns nil if the component lacks the method.
 func invoke[T any](ctx context.Context, s *server, ref *pb.ComponentRef, work func(context.Context, T) error) *pb.Failure {
 	c, err := s.find(ref)
 	if err != nil {

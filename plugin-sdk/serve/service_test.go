@@ -18,7 +18,7 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// threeKinds is a plugin whose calls all fail with a plain error.
+// threeKinds returns a plugin whose calls fail with a plain error.
 func threeKinds() sdk.Plugin {
 	broken := errors.New("broken")
 	return sdk.Plugin{
@@ -37,7 +37,7 @@ func threeKinds() sdk.Plugin {
 	}
 }
 
-// TestPlainErrorsGetAKind also calls each service for an unknown component.
+// TestPlainErrorsGetAKind checks the kind of a plain error, and of the failure for an unknown component.
 func TestPlainErrorsGetAKind(t *testing.T) {
 	conn, _ := start(t, threeKinds())
 	plugin, ctx := pb.NewPluginClient(conn), t.Context()
@@ -84,7 +84,7 @@ func TestPlainErrorsGetAKind(t *testing.T) {
 	}
 }
 
-// TestOptionalCallsNeedNotBeThere checks that a component without the method accepts.
+// TestOptionalCallsNeedNotBeThere checks that a call succeeds if the component lacks its optional method.
 func TestOptionalCallsNeedNotBeThere(t *testing.T) {
 	conn, _ := start(t, threeKinds())
 	plugin, ctx, ref := pb.NewPluginClient(conn), t.Context(), fakeRef(sdk.KindTermination)
@@ -105,7 +105,7 @@ func TestOptionalCallsNeedNotBeThere(t *testing.T) {
 func TestShutdownAsksComponentsOnce(t *testing.T) {
 	var times atomic.Int32
 	p := &fakeProvider{shutdown: func(context.Context) error { times.Add(1); panic("even so") }}
-	conn, _ := start(t, newPlugin(p)) // closed at the end, which would be the third time
+	conn, _ := start(t, newPlugin(p)) // the cleanup closes the server, which would be the third time
 	for range 2 {
 		if _, err := pb.NewPluginClient(conn).Shutdown(t.Context(), &pb.ShutdownRequest{}); err != nil {
 			t.Fatal(err)

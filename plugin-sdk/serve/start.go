@@ -50,8 +50,8 @@ func Start(p sdk.Plugin, l net.Listener, opts ...Option) (*Server, error) {
 	return g, nil
 }
 
-// Close cancels the calls in flight, shuts the components down, closes every connection and waits
-// for all of it. After the grace, it abandons components that ignore their context.
+// Close cancels the calls in flight, shuts the components down, closes every connection, and waits for
+// the end of all of them. After the grace, it abandons components that ignore their context.
 func (s *Server) Close() {
 	s.close.Do(func() {
 		s.server.shutdownComponents()

@@ -25,7 +25,7 @@ const (
 	attemptGrace = 2 * time.Second
 	// workTime is the maximum wait for the first output of slow work.
 	workTime = 300 * time.Millisecond
-	// attemptVariable marks the processes that an attempt starts.
+	// attemptVariable is the environment variable that marks the processes of an attempt.
 	attemptVariable = "AGENT_PIPELINES_VERIFY_ATTEMPT"
 )
 
@@ -156,7 +156,7 @@ func claimsSuccess(result sdk.ExecuteResult, err error) string {
 
 // running is a slow attempt in progress.
 type running struct {
-	mark   string // its entry in the environment of its child processes
+	mark   string // the attempt's entry in the environment of its child processes
 	cancel context.CancelFunc
 	ended  chan struct{}
 	begun  chan struct{} // holds a token after the first output
@@ -217,13 +217,13 @@ func (r *running) hasEnded() bool {
 	}
 }
 
-// stop cancels the attempt and waits for its end, which the client limits.
+// stop cancels the attempt and waits for its end. The client limits the wait.
 func (r *running) stop() {
 	r.cancel()
 	<-r.ended
 }
 
-// trySlow begins the slow case and returns the finding of check, which observes it while it runs.
+// trySlow begins the slow case and returns the finding of check, which observes the running attempt.
 func (t *trial) trySlow(ctx context.Context, s *subprocess.Session, c sdk.Component, limit time.Duration, check func(*running) finding) finding {
 	r, err := t.begin(ctx, s, c, *t.opts.Cases.Providers[c.Name].Slow, limit)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each bad plugin fails its rows and no others; rows that depend on them are not applicable. TestComponents has the
-// faults that need no process.
+// bad lists the plugins of the test. Each fails its rows and no others; rows that depend on failed rows are not
+// applicable. TestComponents has the faults that need no process.
 var bad = []struct {
 	mode string
 	rows []string // failing rows
@@ -75,7 +75,7 @@ func TestBadPlugins(t *testing.T) {
 	}
 	reports := make([]Report, len(bad))
 	faults := make([]error, len(bad))
-	slots := make(chan struct{}, 12) // they mostly wait
+	slots := make(chan struct{}, 12) // the runs mostly wait
 	var runs sync.WaitGroup
 	for i, tt := range bad {
 		slots <- struct{}{}

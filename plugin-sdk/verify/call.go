@@ -44,7 +44,7 @@ func ref(c sdk.Component) *pb.ComponentRef {
 // junk are configurations that are not JSON objects, which no component with settings may accept.
 var junk = [][]byte{[]byte(`{"unfinished": `), []byte("\x00\xff\xfe"), []byte(`[[[[`)}
 
-// checkConfig checks that a component with settings refuses invalid ones.
+// checkConfig checks that a component with settings refuses invalid settings.
 func checkConfig(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "let Validate answer with a failure of kind config_invalid that names the setting"
 	_, _, refused := t.opts.Cases.settings(c)
@@ -144,7 +144,7 @@ func calls(s *subprocess.Session, c sdk.Component) []call {
 	return all
 }
 
-// checkConcurrent makes many concurrent calls: the cheapest call, and the component's work if it is free.
+// checkConcurrent makes many concurrent calls of Validate, and of the component's work if the work is free.
 func checkConcurrent(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	model, config, _ := t.opts.Cases.settings(c)
 	want, err := validate(ctx, s, c, model, config)

@@ -53,7 +53,7 @@ type ProviderCases struct {
 	Full *Attempt `json:"full,omitempty"`
 	// Refused are configurations that Validate must refuse.
 	Refused []json.RawMessage `json:"refused,omitempty"`
-	// Free: an attempt costs nothing, so that Normal may run hundreds of times.
+	// Free states that an attempt costs nothing, so that Normal may run hundreds of times.
 	Free bool `json:"free,omitempty"`
 }
 
@@ -64,7 +64,7 @@ type DecideCases struct {
 	// Decisions are requests with the expected decisions.
 	Decisions []DecideCase      `json:"decisions,omitempty"`
 	Refused   []json.RawMessage `json:"refused,omitempty"`
-	// Free: a decision costs nothing and may be repeated hundreds of times.
+	// Free states that a decision costs nothing and may be repeated hundreds of times.
 	Free bool `json:"free,omitempty"`
 }
 
@@ -78,7 +78,7 @@ type DecideCase struct {
 	Answer    string             `json:"answer,omitempty"` // the answer to a question, for round 1 and later
 	Result    json.RawMessage    `json:"result,omitempty"`
 	State     json.RawMessage    `json:"state,omitempty"`
-	Config    json.RawMessage    `json:"config,omitempty"` // replaces the strategy's
+	Config    json.RawMessage    `json:"config,omitempty"` // replaces [DecideCases].Config
 	Want      sdk.DecisionAction `json:"want,omitempty"`   // "" accepts any
 	// Request holds values for fields of the request that the fields above do not set, for cases in
 	// Go.
@@ -89,12 +89,12 @@ type DecideCase struct {
 type HookCases struct {
 	// Config is a configuration that the action accepts.
 	Config json.RawMessage `json:"config,omitempty"`
-	// Firings are run unchanged: the action takes effect.
+	// Firings are run as they are, so that the action takes effect.
 	Firings []HookCase `json:"firings,omitempty"`
 	// Slow is a configuration with which the action takes longer than a minute.
 	Slow    json.RawMessage   `json:"slow,omitempty"`
 	Refused []json.RawMessage `json:"refused,omitempty"`
-	// Free: the action may run hundreds of times.
+	// Free states that the action may run hundreds of times.
 	Free bool `json:"free,omitempty"`
 }
 
@@ -104,7 +104,7 @@ type HookCase struct {
 	Point  sdk.HookPoint   `json:"point,omitempty"` // default: iteration_end
 	Config json.RawMessage `json:"config,omitempty"`
 	Want   sdk.Action      `json:"want,omitempty"` // "" accepts any
-	// Request holds what the fields above leave empty, for cases in Go.
+	// Request holds values for fields of the request that the fields above do not set, for cases in Go.
 	Request sdk.HookRequest `json:"-"`
 }
 

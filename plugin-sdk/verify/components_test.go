@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify/internal/subprocess"
 )
 
-// Each component in this process fails the row that its fault concerns; without a fault it fails none.
+// Each component in this process fails the row that its fault concerns. Components without a fault fail no row.
 func TestComponents(t *testing.T) {
 	tests := []struct{ fault, row, seen string }{
 		{"", "", ""},
@@ -88,7 +88,7 @@ func TestComponentsDescription(t *testing.T) {
 	}
 }
 
-// able has every trait, except for its fault.
+// able is a provider with every trait and at most one fault.
 type able struct{ fault string }
 
 func (a able) Describe() sdk.Component {
@@ -164,7 +164,7 @@ func (a able) use(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) e
 	}
 	for i, id := range []string{"first", "second"} {
 		if req.Resume != nil && a.fault != "starts over" {
-			continue // both are finished
+			continue // both calls are finished
 		}
 		verdict, err := x.Call(ctx, sdk.ToolCall{CallID: id, Tool: "write"})
 		if err != nil {
@@ -207,7 +207,7 @@ func (a able) wait(ctx context.Context, req sdk.ExecuteRequest) (sdk.ExecuteResu
 	return sdk.ExecuteResult{}, ctx.Err()
 }
 
-// strategy always continues, except for its fault.
+// strategy is a termination strategy that always continues, unless its fault is a wrong decision.
 type strategy struct{ fault string }
 
 func (strategy) Describe() sdk.Component { return sdk.Component{Name: "strategy"} }
@@ -219,7 +219,7 @@ func (s strategy) Decide(context.Context, sdk.DecideRequest) (sdk.Decision, erro
 	return sdk.Decision{Action: sdk.DecisionContinue}, nil
 }
 
-// action continues, except for its fault.
+// action is a hook action that continues, unless its fault is a pause.
 type action struct{ fault string }
 
 func (a action) Describe() sdk.Component {

@@ -85,7 +85,7 @@ func checkDecisions(ctx context.Context, t *trial, s *subprocess.Session, c sdk.
 }
 
 // checkRepeats checks that a strategy keeps nothing between calls, so that another process can repeat a
-// decision after a crash. The state is passed back.
+// decision after a crash. It also passes the returned state to another decision.
 func checkRepeats(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "decide only by the request; keep data in state, which is passed back"
 	cases := t.opts.Cases.Terminations[c.Name]

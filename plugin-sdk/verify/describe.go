@@ -108,7 +108,7 @@ func checkSameDescription(ctx context.Context, t *trial, s *subprocess.Session, 
 		return fail(do, "%s", subprocess.Shorten(err.Error()))
 	}
 	printed, served := canonicalLines(t.description), canonicalLines(describe.Complete(d))
-	for i := range min(len(printed), len(served)) { // neither is the beginning of the other
+	for i := range min(len(printed), len(served)) { // neither list of lines is a prefix of the other
 		if printed[i] != served[i] {
 			return fail(do, "describe prints %s, Describe answers %s", subprocess.Shorten(printed[i]), subprocess.Shorten(served[i]))
 		}

@@ -22,7 +22,7 @@ var methods = []string{
 // catchErrors is the remedy of a plugin that does not survive garbage.
 const catchErrors = "catch decoding errors; ignore unknown fields, enum values and messages"
 
-// checkGarbage sends invalid messages, and messages with unknown content.
+// checkGarbage checks that the plugin survives invalid messages, and messages with unknown content.
 func checkGarbage(ctx context.Context, t *trial, s *subprocess.Session, _ sdk.Component) finding {
 	for _, method := range methods {
 		for name, message := range subprocess.InvalidMessages() {

@@ -71,7 +71,7 @@ func checkAnswers(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Co
 	return pass("%d firings", len(cases.Firings))
 }
 
-// checkSameKey checks a second firing with the same key, which the kernel sends after a crash.
+// checkSameKey checks a second firing with the same key, as the kernel sends it after a crash.
 func checkSameKey(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "use the request's key as the idempotency key of the effect"
 	cases := t.opts.Cases.HookActions[c.Name]
@@ -99,7 +99,7 @@ func (t *trial) slowRun(slow json.RawMessage, limit time.Duration) sdk.HookReque
 	}
 }
 
-// checkHookTimeout checks that an action ends its work at its time limit and reports it.
+// checkHookTimeout checks that an action ends its work at its time limit and reports the timeout.
 func checkHookTimeout(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "end what the action does timeout_ms after its start, with a failure of kind hook_timeout"
 	const limit = time.Second

@@ -27,8 +27,8 @@ type hostReport struct {
 	Fault string `json:"fault,omitempty"`
 }
 
-// ServeHost turns the calling process into a host that can be killed. It reads a plugin's
-// specification from in, starts the plugin, reports it on out, and waits for the end of in.
+// ServeHost makes the calling process a host, which acts as the kernel and can be killed. It reads a
+// plugin's specification from in, starts the plugin, reports it on out, and waits for the end of in.
 //
 // [Run] starts the host by [Options.Host], with in and out as its standard streams. The host's
 // program calls ServeHost before anything else.
@@ -77,7 +77,7 @@ type host struct {
 	ended sync.Once
 }
 
-// startHost starts a host, connects to its plugin, and occupies it. The caller closes the host.
+// startHost starts a host, connects to its plugin, and starts slow work on it. The caller closes the host.
 func (t *trial) startHost(ctx context.Context) (*host, error) {
 	dir, err := subprocess.SocketDir()
 	if err != nil {
@@ -135,17 +135,17 @@ func (h *host) adopt(ctx context.Context, in io.Writer, out io.Reader) error {
 	return errors.New("the host ended without a report")
 }
 
-// prepareHost initializes and occupies the plugin of a host.
+// prepareHost initializes the plugin of a host and starts slow work on it.
 func (t *trial) prepareHost(ctx context.Context, h *host) error {
 	h.Init(ctx, t.description.Components, t.dir)
 	return t.occupy(ctx, &h.busy)
 }
 
-// kill kills the host, so that it cannot clean up.
+// kill ends the host with SIGKILL, so that the host cannot clean up.
 func (h *host) kill() {
 	h.ended.Do(func() {
 		_ = h.cmd.Process.Kill()
-		_ = h.cmd.Wait() // the error is that of the kill
+		_ = h.cmd.Wait() // the error is the signal
 	})
 }
 
@@ -155,7 +155,7 @@ func (h *host) close() {
 	h.busy.close()
 }
 
-// checkParentDeath kills a host.
+// checkParentDeath kills a host and checks that none of the plugin's processes remains.
 func checkParentDeath(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.Component) finding {
 	const do = "watch stdin for the host's death, then kill the plugin's process group"
 	if t.opts.Host == nil {

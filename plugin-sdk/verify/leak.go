@@ -18,7 +18,7 @@ const (
 	moreMemory  = 24 << 20
 )
 
-// checkLeak makes many calls on its own process and compares the resources before and after.
+// checkLeak makes many calls on a process of this row alone and compares its resources before and after.
 func checkLeak(ctx context.Context, t *trial, s *subprocess.Session, _ sdk.Component) finding {
 	if !subprocess.SeesProcesses {
 		return skip("a run on Linux", "this system does not show a process's resources")

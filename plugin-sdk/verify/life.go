@@ -56,7 +56,7 @@ func (t *trial) occupy(ctx context.Context, b *busy) error {
 	return nil
 }
 
-// close ends the process first, because a stubborn attempt ends with it.
+// close ends the process first, because a stubborn attempt ends only with the process.
 func (b *busy) close() {
 	b.Close()
 	for _, r := range b.attempts {

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// hostVariable makes this binary a host that a verification kills.
+// hostVariable is the environment variable that makes this binary a host for a verification to kill.
 const hostVariable = "VERIFY_TEST_HOST"
 
 func TestMain(m *testing.M) {

@@ -65,7 +65,7 @@ func TestFindCases(t *testing.T) {
 	}
 }
 
-// The table is stable: IDs are unique, and a row needs only earlier rows.
+// In the table, IDs are unique, titles are short, and a row needs only earlier rows.
 func TestTable(t *testing.T) {
 	var before []string
 	for _, c := range table() {

@@ -69,8 +69,8 @@ func (r *Report) add(row Row) {
 	}
 }
 
-// isRequested reports whether a row is reported: without IDs every row is. A failed row is reported, too, because a
-// requested row needs it.
+// isRequested reports whether a row belongs in the report. Without IDs, every row does. A failed row does, too, because
+// a requested row needs it.
 func isRequested(r Row, ids []string) bool {
 	return len(ids) == 0 || slices.Contains(ids, r.ID) || r.Result == Fail
 }

@@ -19,7 +19,7 @@ import (
 
 // Run verifies a plugin. It starts the plugin's processes and ends all of them before it returns.
 // The error is the end of ctx or a mistake of the caller, such as a missing program or an unknown
-// row. A plugin that fails is no error; see [Report.OK].
+// row. A plugin that fails is not an error; see [Report.OK].
 func Run(ctx context.Context, target Target, opts Options) (Report, error) {
 	for _, id := range opts.Only {
 		if !slices.ContainsFunc(table(), func(c check) bool { return c.id == id }) {
@@ -71,7 +71,7 @@ func unknownRow(id string) error {
 	return fmt.Errorf("unknown row %q (rows: %s)", id, strings.Join(ids, ", "))
 }
 
-// run tries rows and returns the report of the requested ones.
+// run tries rows and returns the report of the requested rows.
 func (t *trial) run(ctx context.Context, checks []check) (Report, error) {
 	begun := time.Now()
 	rows := t.runAll(ctx, checks)
@@ -133,7 +133,7 @@ func (t *trial) runCheck(ctx context.Context, c check, component sdk.Component, 
 	t.report(row)
 }
 
-// find tries one row with the session that it needs. Without its case the row is not applicable.
+// find tries one row with the session that it needs. Without the author's case the row is not applicable.
 func (t *trial) find(ctx context.Context, c check, component sdk.Component) finding {
 	if c.author != "" && !t.opts.Cases.has(component, c.author) {
 		return needCase(component, c.author)

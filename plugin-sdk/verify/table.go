@@ -13,8 +13,8 @@ import (
 type check struct {
 	id    string
 	title string
-	// kinds are the kinds of components on each of which the row is tried; none means the whole
-	// plugin.
+	// kinds selects the components by kind; the row is tried on each of them. An empty list means the
+	// plugin as a whole.
 	kinds []sdk.Kind
 	// needs are the rows that must pass before this one.
 	needs []string
@@ -22,7 +22,7 @@ type check struct {
 	long bool
 	// program rows observe a process; a plugin in this process has none.
 	program bool
-	// author is the author's case without which the row is not applicable; "" means none.
+	// author is the author's case without which the row is not applicable; "" if the row needs no case.
 	author  string
 	session session
 	run     func(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding
@@ -32,7 +32,7 @@ type check struct {
 type session int
 
 const (
-	sharedSession session = iota // with other rows
+	sharedSession session = iota // shared with other rows
 	ownSession
 	noSession
 )
@@ -118,7 +118,7 @@ func selectRows(ids []string) []check {
 	if len(ids) > 0 {
 		needed["describe"] = true // it lists the components
 	}
-	for i := len(all) - 1; i >= 0; i-- { // needed rows come first
+	for i := len(all) - 1; i >= 0; i-- { // needed rows precede the rows that need them
 		if needed[all[i].id] {
 			for _, id := range all[i].needs {
 				needed[id] = true

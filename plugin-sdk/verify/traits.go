@@ -92,7 +92,7 @@ func (p performance) tokens() int64 {
 }
 
 // checkTraits compares the behaviour in the full case with the declared traits. Without a full
-// case only undeclared behaviour is a fault.
+// case, a declared trait that is not shown is not a fault.
 func checkTraits(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	cases := t.opts.Cases.Providers[c.Name]
 	p, err := t.perform(ctx, s, c, *cases.full(), nil, sdk.Verdict{})
@@ -129,8 +129,8 @@ func checkTraits(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Com
 	return pass("shown: %s", strings.Join(shown, ", "))
 }
 
-// callFaults describes the faults of an attempt's tool calls: duplicate IDs, a result without a
-// call, or an executed call without a result, which the kernel treats as interrupted.
+// callFaults describes the first fault of an attempt's tool calls, such as a duplicate ID, or a gated call without
+// a result. The kernel treats a call without a result as interrupted.
 func callFaults(p performance) string {
 	known := map[string]bool{}
 	for _, call := range slices.Concat(p.Calls, p.Observed) {

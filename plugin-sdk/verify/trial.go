@@ -22,7 +22,7 @@ type Target struct {
 	// Path is the program, absolute or relative to the current directory. Required.
 	Path string
 	// Args are the arguments with which the program serves the plugin, for a program that contains
-	// several. Default: none.
+	// several plugins. Default: none.
 	Args []string
 	// Name is the required name of the plugin. Default: the part of the file's name after
 	// agent-plugin-.
@@ -44,7 +44,7 @@ type Options struct {
 	// Host returns a command that only calls [ServeHost], as a host to be killed. Without it the
 	// row parent-death is not applicable.
 	Host func() *exec.Cmd
-	// OnRow is called after each row, in the order in which rows end. Default: nil.
+	// OnRow is called after each row, in the order in which rows end, and never concurrently. Default: nil.
 	OnRow func(Row)
 
 	scale scale
@@ -52,7 +52,7 @@ type Options struct {
 
 // scale is the amount of work of the costly rows.
 type scale struct {
-	// silence is the longest silence of an attempt; the protocol demands a message every 5 seconds.
+	// silence is the longest allowed silence of an attempt; the protocol demands a message every 5 seconds.
 	silence time.Duration
 	// bytes is the size of the messages of the row large.
 	bytes int
@@ -75,7 +75,7 @@ type trial struct {
 	callerError error // a mistake of the caller that a row found
 	description sdk.Description
 	first       *subprocess.Session // process for the rows on the handshake
-	line        string              // its handshake line
+	line        string              // the handshake line of first
 	shared      *subprocess.Session // process for most rows
 	failed      map[result]bool
 
@@ -226,7 +226,7 @@ func fail(do, format string, args ...any) finding {
 	return finding{result: Fail, observation: fmt.Sprintf(format, args...), remedy: do}
 }
 
-// skip returns a finding for a row that is not applicable, with the missing case.
+// skip returns a finding for a row that is not applicable. give is the case that would make it applicable.
 func skip(give, format string, args ...any) finding {
 	return finding{result: NotApplicable, observation: fmt.Sprintf(format, args...), remedy: give}
 }

@@ -9,7 +9,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// kernel is a minimal kernel: it journals before it answers, and dies after a number of entries, so
+// kernel is a minimal kernel. It journals before it answers, and dies after a number of entries, so
 // that all answers fail and nothing more is journaled.
 type kernel struct {
 	mu      sync.Mutex
@@ -43,8 +43,8 @@ func (k *kernel) write(e entry) error {
 	return nil
 }
 
-// Call journals the intent and answers. A call that is already in the journal was interrupted. It
-// is not repeated if its effect is once.
+// Call journals the call and then answers. A call that is already in the journal was interrupted. An
+// interrupted call with effect once is not repeated.
 func (k *kernel) Call(_ context.Context, call sdk.ToolCall) (sdk.Verdict, error) {
 	cutOff := k.knows(call.CallID)
 	if err := k.write(entry{call: &call}); err != nil {

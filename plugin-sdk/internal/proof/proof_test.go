@@ -31,7 +31,7 @@ func script() [][]sdk.ToolCall {
 }
 
 // connect serves the loop. stop ends the connection, the server and the provider's state, as the
-// end of its process would.
+// end of the provider's process would.
 func connect(t *testing.T, w *world) (p sdk.Provider, stop func()) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "proof") //nolint:usetesting // the path of a socket must be short

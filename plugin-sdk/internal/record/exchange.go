@@ -14,7 +14,7 @@ import (
 type Exchange struct {
 	// Verdicts are the answers to gated calls by call ID. Other calls get Default.
 	Verdicts map[string]sdk.Verdict
-	// Default answers all other calls. The zero value means run.
+	// Default is the answer to calls without an entry in Verdicts. The zero value means run.
 	Default sdk.Verdict
 	// OnCall, OnCheckpoint and OnOutput are called after recording and before the answer. An error
 	// of the first two is returned to the provider. Default: nil, no call.

@@ -15,7 +15,7 @@ import (
 )
 
 // Encode returns the message of type M for a value of the SDK. Fields correspond by their names: upper and lower case
-// are equal, and a duration's field ends in Ms. Fields of the message without a counterpart stay unset.
+// are equal, and a duration's name in the message ends in Ms. Fields of the message without a counterpart stay unset.
 func Encode[M any](v any) *M {
 	m := new(M)
 	convert(reflect.ValueOf(m).Elem(), reflect.ValueOf(v))
@@ -37,7 +37,7 @@ func convert(to, from reflect.Value) {
 			to.Set(reflect.ValueOf(&pb.CommandList{Names: texts(from.Interface().([]string))})) //nolint:forcetypeassert // the only type with this counterpart
 		}
 	case from.Type() == reflect.TypeFor[*pb.CommandList]():
-		if !from.IsNil() { // an empty list differs from none
+		if !from.IsNil() { // an empty list differs from a missing list
 			to.Set(reflect.AppendSlice(reflect.MakeSlice(to.Type(), 0, 0), from.Elem().FieldByName("Names")))
 		}
 	case to.Kind() == reflect.Pointer:
@@ -72,7 +72,7 @@ type fieldPair struct{ to, from int }
 // typePair is a type to convert to and a type to convert from.
 type typePair struct{ to, from reflect.Type }
 
-// fieldPairs returns the corresponding fields of two types. Each answer is computed once: looking for names costs more
+// fieldPairs returns the corresponding fields of two types. The answers are cached, because comparing names costs more
 // than the rest of a conversion.
 var fieldPairs = memoize(func(types typePair) []fieldPair {
 	sources := map[string]int{}
@@ -104,7 +104,7 @@ func memoize[K comparable, V any](f func(K) V) func(K) V {
 	}
 }
 
-// sharedName returns the part of a field's name that both sides share.
+// sharedName returns the part of a field's name that both sides share, in lower case.
 func sharedName(field reflect.StructField) string {
 	return strings.ToLower(strings.TrimSuffix(field.Name, "Ms"))
 }
@@ -121,7 +121,7 @@ func convertList(to, from reflect.Value) {
 }
 
 func convertScalar(to, from reflect.Value) {
-	if from.Kind() == reflect.String && to.Kind() == reflect.String { // the most frequent, without an allocation
+	if from.Kind() == reflect.String && to.Kind() == reflect.String { // the most frequent case, without an allocation
 		to.SetString(text(from.String()))
 		return
 	}

@@ -24,7 +24,7 @@ func testRef() Ref { return Ref{Kind: sdk.KindTermination, Name: "name"} }
 // A conversion is a pair of functions as closures, so that all pairs fit in one table.
 type conversion struct {
 	name string
-	// native is a pointer to the SDK's type. The closures convert it to the wire and back.
+	// native is a pointer to the SDK's type. The closures convert values of this type to the wire and back.
 	native   any
 	toWire   func(native any) proto.Message
 	fromWire func(m proto.Message) any
@@ -117,12 +117,12 @@ func TestWireRoundTrip(t *testing.T) {
 func TestEveryMessageIsConverted(t *testing.T) {
 	seen := map[protoreflect.FullName]bool{}
 	for _, m := range []proto.Message{
-		// They have no fields besides the component, the session or a failure.
+		// These messages have no fields besides the component, the session or a failure.
 		&pb.DescribeRequest{}, &pb.InitResponse{}, &pb.ValidateResponse{}, &pb.HealthRequest{}, &pb.HealthResponse{},
 		&pb.ShutdownRequest{}, &pb.ShutdownResponse{}, &pb.ReleaseRequest{}, &pb.ReleaseResponse{}, &pb.Heartbeat{},
-		// It has only a list and a failure.
+		// This message has only a list and a failure.
 		&pb.ExamineResponse{},
-		// They belong to the stream: one field each, and the two unions.
+		// These messages belong to the stream: two have one field each, and two are unions.
 		&pb.Cancel{}, &pb.CheckpointStored{}, &pb.ExecuteInput{}, &pb.ExecuteEvent{},
 	} {
 		seen[m.ProtoReflect().Descriptor().FullName()] = true
@@ -197,7 +197,7 @@ func (f *filler) native(v reflect.Value) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type() == reflect.TypeFor[failure.Error]() && v.Type().Field(i).Name == "Cause" {
-				continue // is not sent
+				continue // Cause is not sent
 			}
 			f.native(v.Field(i))
 		}
@@ -206,7 +206,7 @@ func (f *filler) native(v reflect.Value) {
 	}
 }
 
-// words are a value of each enumeration, never the fallback of unknown values.
+// words holds one value of each enumeration, never the fallback of unknown values.
 var words = map[reflect.Type]string{
 	reflect.TypeFor[sdk.Kind]():           string(sdk.KindHookAction),
 	reflect.TypeFor[sdk.Concurrency]():    string(sdk.ConcurrencySerial),
@@ -249,7 +249,7 @@ func (f *filler) message(m protoreflect.Message) {
 	}
 }
 
-// scalar returns a value that is not zero. It keeps Observed as the table's closures set it.
+// scalar returns a value that is not zero. Only Observed gets the value that the conversion of its message sets.
 func (f *filler) scalar(d protoreflect.FieldDescriptor) protoreflect.Value {
 	n := f.next()
 	switch {

@@ -11,7 +11,7 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// fallbacks are the meanings of unset and unknown values, by enumeration; a missing one is "".
+// fallbacks maps enumerations to the meaning of unset and unknown values, which is "" for other enumerations.
 var fallbacks = map[reflect.Type]string{
 	reflect.TypeFor[sdk.Concurrency]():    string(sdk.ConcurrencySafe),
 	reflect.TypeFor[sdk.Locality]():       string(sdk.LocalityRemote),
@@ -126,8 +126,8 @@ func ResultPB(r sdk.ExecuteResult) *pb.ExecuteResult {
 	return m
 }
 
-// FromResult decodes the result of an attempt. An unset outcome follows from the failure; an
-// unknown one counts as failed, because success is never guessed.
+// FromResult decodes the result of an attempt. An unset outcome means failed if there is a failure, else
+// succeeded. An unknown outcome counts as failed.
 func FromResult(m *pb.ExecuteResult) sdk.ExecuteResult {
 	r := Decode[sdk.ExecuteResult](m)
 	r.Error = FromFailure(m.GetFailure())

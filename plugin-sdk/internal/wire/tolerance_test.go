@@ -192,7 +192,7 @@ func TestCountsAreHeldWithin32Bits(t *testing.T) {
 	}
 }
 
-// TestNumbersThatJSONCannotHold checks that such numbers are dropped, and that a confidence is at
+// TestNumbersThatJSONCannotHold checks that NaN and infinite numbers are dropped, and that a confidence is at
 // most 1.
 func TestNumbersThatJSONCannotHold(t *testing.T) {
 	nan := math.NaN()

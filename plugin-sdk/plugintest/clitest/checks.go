@@ -48,7 +48,7 @@ func PlainText(t *testing.T, newProvider func(testing.TB) sdk.Provider, cases []
 	}
 }
 
-// Question asks the provider a question whose answer is a recorded stream, and requires the output.
+// Question asks the provider a question whose answer is a recorded stream, and requires the output want.
 func Question(t *testing.T, provider sdk.Provider, stream, want string) {
 	t.Helper()
 	file, err := filepath.Abs(stream)

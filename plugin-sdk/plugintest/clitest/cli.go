@@ -22,8 +22,8 @@ type CLI struct {
 }
 
 // Environ installs the fake in a directory of the test. It returns an environment with the fake,
-// the system's programs and an otherwise empty HOME. It also contains a variable of the plugin
-// handshake, which must not reach the agent.
+// the system's programs and an otherwise empty HOME. The environment also contains a variable of the
+// plugin handshake, which must not reach the agent.
 func (c CLI) Environ(tb testing.TB) []string {
 	tb.Helper()
 	bin := tb.TempDir()
@@ -43,12 +43,12 @@ func Request(tb testing.TB, env map[string]string) sdk.ExecuteRequest {
 // Call is a recorded call of the fake.
 type Call struct {
 	Args    []string
-	Prompt  string   // its stdin
+	Prompt  string   // stdin
 	Env     []string // "key=value"
 	WorkDir string
 }
 
-// ReadCall reads the fake's last call from FAKE_DIR.
+// ReadCall reads the fake's last call from dir, which was the fake's FAKE_DIR.
 func ReadCall(tb testing.TB, dir string) Call {
 	tb.Helper()
 	read := func(name string) string {

@@ -19,7 +19,7 @@
 // request, select its actions, in this order:
 //
 //	FAKE_VERSION  printed for --version, and nothing else is done then; set by Environ
-//	FAKE_DIR      a directory in which it notes how it was called, see ReadCall
+//	FAKE_DIR      a directory in which it records its call, see ReadCall
 //	FAKE_ECHO     not empty: it prints its stdin (unless FAKE_DIR is set)
 //	FAKE_STDERR   a text for stderr; a newline is added
 //	FAKE_STDOUT   a text for stdout

@@ -17,7 +17,7 @@ import (
 )
 
 // Streams plays recorded streams of an agent to its provider. The fake prints each <name>.jsonl
-// unchanged; <name>.golden in the same directory holds everything that the kernel receives from the attempt.
+// unchanged; <name>.golden in the same directory holds the attempt's expected result and reports.
 type Streams struct {
 	// New returns the provider, which must find the fake; see [CLI.Environ].
 	New func(testing.TB) sdk.Provider
@@ -75,7 +75,7 @@ func (s Streams) play(t *testing.T, file string, exit int) {
 	}
 }
 
-// attempt is everything that the kernel receives from an attempt, except its duration.
+// attempt holds the parts of an attempt's result and reports that a golden file contains.
 type attempt struct {
 	Output       string
 	Outcome      sdk.Outcome

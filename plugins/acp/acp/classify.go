@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// errorClasses maps error codes and stop reasons of the protocol to classes, in addition to those of all agents. Codes are
-// those of JSON-RPC and of the protocol.
+// errorClasses maps error codes and stop reasons to classes, in addition to the codes of all agents. The numbers are
+// error codes of JSON-RPC and of the protocol.
 var errorClasses = map[string]outcome.Class{
 	"-32000":            outcome.Login,
 	"-32602":            outcome.Refused,
@@ -25,7 +25,7 @@ var errorClasses = map[string]outcome.Class{
 	noProtocol:          outcome.Config,
 }
 
-// noProtocol is the error word for a program that wrote no message of the protocol.
+// noProtocol is the error code for a program that wrote no message of the protocol.
 const noProtocol = "no_agent_client_protocol"
 
 // classifier returns the classifier for the configured agent.
@@ -43,7 +43,7 @@ func (s setup) classifier() outcome.Agent {
 	return a
 }
 
-// parseFault converts an error of the agent. The cause is often only in its data.
+// parseFault converts an error of the agent. The cause is often only in the error's data.
 func parseFault(e *protocol.RequestError) outcome.Fault {
 	f := outcome.Fault{Codes: []string{strconv.Itoa(e.Code)}, Message: strings.TrimSpace(e.Message)}
 	data, ok := e.Data.(map[string]any)

@@ -23,7 +23,7 @@ type Config struct {
 	// Mode is the agent's mode, one of the modes that it offers. Default: for codex the mode read-only, which
 	// asks before changes; else the agent's own mode.
 	Mode string `json:"mode"`
-	// ConfigOptions are settings of the session by the agent's ids: texts, or true and false.
+	// ConfigOptions are the agent's settings by their ids. A value is a text, true or false.
 	ConfigOptions map[string]any `json:"config_options"`
 	// Permissions is the handling of the agent's requests for permission: ask, allow or deny. Default "ask".
 	Permissions string `json:"permissions"`
@@ -130,8 +130,8 @@ type Provider struct {
 // defaultStartLimit is the time for an agent to become ready for the prompt, including an installation by npx.
 const defaultStartLimit = 2 * time.Minute
 
-// New returns the provider for the known agent with this name, or for any agent if it is empty. environ returns the
-// base of the agents' environment, usually os.Environ; each method of the provider calls it at most once.
+// New returns the provider for the known agent with this name, or for any agent if the name is empty. environ returns
+// the base of the agents' environment, usually os.Environ; each method of the provider calls it at most once.
 func New(agent string, environ func() []string) *Provider {
 	return &Provider{profile: findProfile(agent), environ: environ, startLimit: defaultStartLimit}
 }

@@ -20,7 +20,7 @@ func TestReadConfig(t *testing.T) {
 		agent, config string
 		want          []string // the command line
 		mode          string
-		message, hint string // parts of the refusal
+		message, hint string // parts of the error
 	}{
 		{agent: "claude", want: []string{"claude-agent-acp"}},
 		{agent: "codex", config: `{}`, want: []string{"codex-acp"}, mode: "read-only"},
@@ -68,7 +68,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestCommand: the command line has the model for agents without another choice, and the configured environment.
+// TestCommand: the model is an argument for a known flag, and the environment has the configured variables.
 func TestCommand(t *testing.T) {
 	bin := t.TempDir()
 	program := filepath.Join(bin, "gemini")
@@ -92,7 +92,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestPlugin: the plugin has a provider for any agent and one for each known agent; the schema lists the same agents.
+// TestPlugin: the plugin has provider acp and a provider for each known agent; the schema lists the same agents.
 func TestPlugin(t *testing.T) {
 	var names []string
 	for _, p := range Plugin("1.0.0").Providers {

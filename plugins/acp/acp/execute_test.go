@@ -27,7 +27,7 @@ func readFile(t *testing.T, path string) string {
 	return string(text)
 }
 
-// sentParams returns the params of the messages of a method that the agent got.
+// sentParams returns the params of the messages that the agent got for a method.
 func sentParams(t *testing.T, log, method string) []map[string]any {
 	t.Helper()
 	var found []map[string]any
@@ -120,7 +120,7 @@ func TestOutcomes(t *testing.T) {
 		name, script string
 		outcome      sdk.Outcome
 		kind         failure.Kind
-		message      string // part of it
+		message      string // part of the error's message
 	}{
 		{"it says and does nothing", `{"turns":[{}]}`, sdk.OutcomeEmpty, failure.ProviderFailed, "wrote nothing and used no tool"},
 		{"it only thinks", `{"turns":[{"steps":[{"think":"hm"}]}]}`, sdk.OutcomeEmpty, failure.ProviderFailed, "wrote nothing and used no tool"},
@@ -164,7 +164,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestLoginHint: the failure of a known agent without a login has the hint how to log in.
+// TestLoginHint: the failure of a known agent without a login has a hint that says how to log in.
 func TestLoginHint(t *testing.T) {
 	script := `{"errors":{"session/new":{"code":-32000,"message":"Authentication required"}}}`
 	result, _, err := runAttempt(t, script, `,"agent":"claude"`, nil)

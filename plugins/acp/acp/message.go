@@ -10,8 +10,8 @@ import (
 	protocol "github.com/coder/acp-go-sdk"
 )
 
-// Messages of agents, with the fields that the provider uses. Messages to agents use the SDK's types. Decoding is lenient:
-// a field of an unexpected type is skipped, and the others are used.
+// Messages of agents, with the fields that the provider uses. Messages to agents use the types of the ACP SDK. Decoding
+// is lenient: a field of an unexpected type is skipped, and the other fields are used.
 
 // initializeResult is the answer to initialize.
 type initializeResult struct {
@@ -75,8 +75,8 @@ type modelUsage struct {
 	Tokens *tokens `json:"token_count"`
 }
 
-// tokens have several names: those of the protocol, input_tokens and output_tokens in _meta.quota (claude, codex), and
-// Gemini's. Cache reads and writes are not part of the input.
+// tokens has the counts under two sets of names: the protocol's, and input_tokens and output_tokens in _meta.quota.
+// Cache reads and writes are not part of the input.
 type tokens struct {
 	Input       *int64 `json:"inputTokens"`
 	Output      *int64 `json:"outputTokens"`
@@ -122,7 +122,7 @@ type toolUpdate struct {
 	} `json:"_meta"`
 }
 
-// toolContent is a text, or the change of a file.
+// toolContent is a text, the change of a file, or a reference to a terminal.
 type toolContent struct {
 	Type    string  `json:"type"` // content, diff, terminal
 	Path    string  `json:"path"`

@@ -34,7 +34,7 @@ func (s *session) create(dir string) error {
 	return nil
 }
 
-// resume continues a session, and reports whether the agent could. A refusal of the agent is not an error.
+// resume continues a session, and reports whether the agent agreed. A refusal of the agent is not an error.
 func (s *session) resume(id protocol.SessionId, dir string, can capabilities) (bool, error) {
 	var err error
 	switch {

@@ -9,7 +9,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// The forms in which agents offer settings.
+// These are the forms in which agents offer settings, and turns for a script.
 const (
 	optionSession = `"session":{"configOptions":[
 		{"id":"mode","category":"mode","type":"select","currentValue":"default","options":[{"value":"default"},{"value":"plan"}]},

@@ -28,10 +28,10 @@ type message struct {
 	Error   *protocol.RequestError `json:"error,omitempty"`
 }
 
-// peer is one end of a JSON-RPC connection with one message per line. [peer.handleLine] handles notifications and requests
-// in the order of their arrival; answers to requests are made concurrently. It is safe for concurrent use.
+// peer is one end of a JSON-RPC connection with one message per line. [peer.handleLine] handles notifications and
+// requests in the order of their arrival; answers are made concurrently. A peer is safe for concurrent use.
 type peer struct {
-	// onNotification handles a notification. handleLine calls it, and the next line waits for it.
+	// onNotification handles a notification. handleLine returns only after it.
 	onNotification func(method string, params json.RawMessage)
 	// onRequest handles a request in the same way and returns the function that makes the answer; that function may
 	// block. A nil function means that there is no such method.
@@ -103,7 +103,7 @@ func (p *peer) deliver(m message) {
 	defer p.mu.Unlock()
 	if to, ok := p.waiting[string(m.ID)]; ok {
 		delete(p.waiting, string(m.ID))
-		to <- m // has a buffer of one
+		to <- m // the channel has a buffer of one message
 	}
 }
 

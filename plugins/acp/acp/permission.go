@@ -71,7 +71,7 @@ func (a *attempt) decide(call sdk.ToolCall, options []protocol.PermissionOption)
 	return permissionResponse(rejectOption(options))
 }
 
-// allowOption and rejectOption return an option, "" if there is none. Options for one call take precedence.
+// allowOption and rejectOption return the id of an option, "" for none. Options for a single call take precedence.
 func allowOption(options []protocol.PermissionOption) protocol.PermissionOptionId {
 	return findOption(options, protocol.PermissionOptionKindAllowOnce, protocol.PermissionOptionKindAllowAlways)
 }

@@ -106,7 +106,7 @@ func TestUnfinishedCalls(t *testing.T) {
 	}
 }
 
-// TestNoOptionFits: without a matching option the request counts as cancelled; the answer is never an unoffered option.
+// TestNoOptionFits: without a matching option the agent's request counts as cancelled.
 func TestNoOptionFits(t *testing.T) {
 	script := `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"},"options":[],"refused":[{"say":"so be it"}]}]}]}`
 	if result, _, err := runAttempt(t, script, "", nil); err != nil || result.Output != "so be it\n" {
@@ -114,7 +114,7 @@ func TestNoOptionFits(t *testing.T) {
 	}
 }
 
-// TestDeniedForGood: an agent that stops after each refusal has not done its work.
+// TestDeniedForGood: the outcome is permission_denied if the agent cancels each turn after a refusal.
 func TestDeniedForGood(t *testing.T) {
 	x := &plugintest.Exchange{Default: sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no"}}
 	script := `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"}}],"result":{"stopReason":"cancelled"}}]}`

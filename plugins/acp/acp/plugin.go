@@ -52,7 +52,7 @@ func (p *Provider) Describe() sdk.Component {
 	return c
 }
 
-// withoutAgent returns the schema of a provider with a fixed agent.
+// withoutAgent returns the schema without the key agent, for a provider with a fixed agent.
 func withoutAgent(schema []byte) []byte {
 	var tree map[string]any
 	if err := json.Unmarshal(schema, &tree); err != nil {
@@ -66,7 +66,7 @@ func withoutAgent(schema []byte) []byte {
 	return short
 }
 
-// Validate refuses a configuration that cannot work, and one whose command is not installed.
+// Validate refuses a configuration that cannot work, and a command that is not installed.
 func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	s, err := p.readConfig(req.Config)
 	if err != nil {
@@ -77,7 +77,7 @@ func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 }
 
 // Diagnose implements [sdk.Diagnoser]. It does not read the version: some agents take seconds to print it, others start
-// to serve.
+// to serve instead.
 func (p *Provider) Diagnose(_ context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
 	s, err := p.readConfig(req.Config)
 	if err != nil {
@@ -90,7 +90,7 @@ func (p *Provider) Diagnose(_ context.Context, req sdk.ValidateRequest) ([]sdk.F
 	}
 	findings := []sdk.Finding{{About: "program", State: sdk.FindingOK, Detail: path}}
 	if s.agent == "" {
-		return findings, nil // its login is unknown
+		return findings, nil // the agent's login is unknown
 	}
 	return append(findings, cliagent.Login{Variables: s.keys, Files: s.logins, Hint: s.login}.Diagnose(env)), nil
 }

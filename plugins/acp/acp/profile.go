@@ -1,7 +1,7 @@
 package acp
 
-// profile has the facts about a known agent that the protocol lacks. Versions other than the tested ones may differ in
-// the names of modes and models, which the agent itself lists.
+// profile has the facts about a known agent that the protocol lacks. Versions other than the tested versions may differ
+// in the names of modes and models, which the agent itself lists.
 type profile struct {
 	// agent is the agent's name in the configuration, title its display name.
 	agent, title string
@@ -13,7 +13,7 @@ type profile struct {
 	login string
 	// keys are the variables, and logins the files, that are evidence of a login, as in cliagent.Login.
 	keys, logins []string
-	// mode is the mode for configurations without one; "" leaves the agent's own.
+	// mode is the mode for configurations without a mode; "" leaves the agent's own mode.
 	mode string
 	// modelFlag is the argument for the model, for agents without a choice in the protocol.
 	modelFlag string

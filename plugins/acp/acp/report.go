@@ -25,7 +25,7 @@ type report struct {
 	startsMessage bool   // the next text begins a message
 	lastMessage   strings.Builder
 	thought       strings.Builder
-	lastProgress  string // the last progress
+	lastProgress  string // the last reported progress
 	messages      int
 	tools         map[string]*toolState
 	order         []*toolState
@@ -129,7 +129,7 @@ func (r *report) progress(text, tool string) {
 	r.x.Progress(sdk.Progress{Message: line, Turn: r.messages, Tool: tool})
 }
 
-// endTurn records the end of a turn.
+// endTurn records the model and the usage at the end of a turn.
 func (r *report) endTurn(end turnEnd) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,7 +17,7 @@ func (r *report) updateTool(u toolUpdate) {
 	}
 }
 
-// mergeUpdate adds an update to the state; missing fields stay.
+// mergeUpdate adds an update to the state of its call. Fields that the update lacks stay unchanged.
 func (r *report) mergeUpdate(u toolUpdate) *toolState {
 	t := r.tools[u.ToolCallID]
 	if t == nil {
@@ -47,7 +47,7 @@ func (r *report) mergeUpdate(u toolUpdate) *toolState {
 	return t
 }
 
-// observe reports a call that the agent makes without a request. The call's arguments are then complete.
+// observe reports a call that the agent makes without a request, once. At the call's end its arguments are complete.
 func (r *report) observe(t *toolState) {
 	if t.requests > 0 || t.observed {
 		return

@@ -15,11 +15,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// maxTurns limits the turns in which an agent gets the reasons of refusals.
+// maxTurns limits the turns of an attempt. Each turn after the first gives the agent the reasons of refusals.
 const maxTurns = 10
 
-// attempt is one conversation with an agent. The fields in the last group belong to [attempt.run], and may be read after it
-// has returned.
+// attempt is one conversation with an agent. The fields in the last group belong to [attempt.run], and may be read
+// after run has returned.
 type attempt struct {
 	setup
 	req        sdk.ExecuteRequest
@@ -33,7 +33,7 @@ type attempt struct {
 
 	session    protocol.SessionId
 	version    string
-	model      string              // the agent's name of the set model
+	model      string              // the agent's name for the current model
 	stopReason protocol.StopReason // of the last turn; "" before the first one
 	err        error               // the error that ended the conversation
 }

@@ -31,7 +31,7 @@ func (w *stopwatch) release() {
 	}
 }
 
-// total returns the time so far.
+// total returns the time measured so far.
 func (w *stopwatch) total() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -49,8 +49,8 @@ func (t *toolState) call(id, dir string) sdk.ToolCall {
 	return c
 }
 
-// inputText returns a member of the input that is a text or a list of words, "" for any other. The input's form is the
-// agent's own.
+// inputText returns a member of the input that is a text or a list of words, "" for any other. Each agent chooses the
+// form of its inputs.
 func (t *toolState) inputText(name string) string {
 	var members map[string]json.RawMessage
 	var text string

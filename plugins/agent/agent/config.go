@@ -26,7 +26,7 @@ type Config struct {
 	APIKeyEnv string `json:"api_key_env"`
 	// Model is the model for pipelines that name none.
 	Model string `json:"model"`
-	// MaxTurns limits the model's replies in an attempt outside steps. Default 100.
+	// MaxTurns limits the model's replies in an attempt, except an attempt for a step of a plan. Default 100.
 	MaxTurns int `json:"max_turns"`
 	// MaxOutputTokens limits one reply, in tokens. 0, the default, is the service's limit.
 	MaxOutputTokens int `json:"max_output_tokens"`
@@ -50,7 +50,7 @@ const (
 	anthropicURL = "https://api.anthropic.com"
 )
 
-// keyVariables are the key variables of the official services by host.
+// keyVariables maps the hosts of the official services to the variables with their API keys.
 var keyVariables = map[string]string{"api.openai.com": "OPENAI_API_KEY", "api.anthropic.com": "ANTHROPIC_API_KEY"}
 
 // variableName matches the name of an environment variable.
@@ -102,7 +102,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// networks parses the local networks. A network of all addresses is refused, because it would disable the mode.
+// networks parses the local networks. A network of all addresses is refused: it would make every service local.
 func (c Config) networks() ([]netip.Prefix, error) {
 	var found []netip.Prefix
 	for _, text := range c.LocalNetworks {

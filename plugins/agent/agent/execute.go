@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
-// Retries of a request to the model service after a temporary failure (REQUIREMENTS K26, K4).
+// These limit the retries of a request to the model service after a temporary failure (REQUIREMENTS K26, K4).
 const (
 	modelRetries = 3
 	burstRetries = 5

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(stub.Main(m, func() error { return goleak.Find() })) }
 
-// environ returns the variables that commands need, and no others of the tests' environment.
+// environ returns only the variables that commands need, not the whole environment of the tests.
 func environ() []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir()} }
 
 // settings returns a configuration for the address of a script.
@@ -31,7 +31,7 @@ func settings(api, base, more string) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"api":%q,"base_url":%q,"model":"stub-model"%s}`, api, base, more))
 }
 
-// request returns an attempt in a new workspace.
+// request returns the request of an attempt in a new workspace.
 func request(t *testing.T, config json.RawMessage) sdk.ExecuteRequest {
 	t.Helper()
 	run := t.TempDir()

@@ -28,8 +28,8 @@ type Provider struct {
 	environ func() []string
 }
 
-// NewProvider returns a provider that reads API keys from the environment that environ returns, usually os.Environ.
-// Commands start in the same environment without the keys.
+// NewProvider returns a provider. environ returns the environment with the API keys; it is usually os.Environ. Commands
+// start in the same environment without the keys.
 func NewProvider(environ func() []string) *Provider { return &Provider{environ: environ} }
 
 // Describe implements [sdk.Provider].

@@ -3,7 +3,7 @@ package claude
 import "github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 
 // classifier maps the errors of Claude Code to classes and hints, in addition to the errors that all agents share.
-// Codes and signs are those of version 2.1.329; older versions use a subset.
+// Codes and signs come from version 2.1.329; older versions use a subset.
 var classifier = outcome.Agent{
 	Name:       name,
 	FinalEvent: "its result event",

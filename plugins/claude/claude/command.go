@@ -14,7 +14,7 @@ const defaultModel = "opus"
 // name.
 const contextTokens = 200_000
 
-// shortNames maps model names of the Bash engine to current ones. All other names stay unchanged (REQUIREMENTS K39).
+// shortNames maps model names of the Bash engine to current names. All other names stay unchanged (REQUIREMENTS K39).
 var shortNames = map[string]string{
 	"claude-opus": "opus", "opus-4": "opus", "opus-4.5": "opus",
 	"claude-sonnet": "sonnet", "sonnet-4": "sonnet",
@@ -65,8 +65,8 @@ func maxBudget(cfg Config, run *sdk.Budget) float64 {
 
 const retriesVariable = "CLAUDE_CODE_MAX_RETRIES"
 
-// environment returns the agent's environment: the plugin's own variables and the added ones. Claude Code retries a
-// failing service ten times, which takes minutes. The kernel retries attempts, so the default here is one retry.
+// environment returns the agent's environment: the plugin's own variables and the added variables. Claude Code retries
+// a failed request ten times, which takes minutes. The kernel retries attempts, so the default here is one retry.
 func (p *Provider) environment(added map[string]string, cfg Config) []string {
 	env := cliagent.Environ(p.environ(), added)
 	if cliagent.Getenv(env, retriesVariable) == "" {

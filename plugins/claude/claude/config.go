@@ -13,7 +13,7 @@ import (
 type Config struct {
 	// Command is the executable's name, searched in PATH, or its absolute path. Default "claude".
 	Command string `json:"command"`
-	// Args are further arguments, placed after the provider's.
+	// Args are further arguments, placed after the provider's own arguments.
 	Args []string `json:"args"`
 	// MaxTurns limits the replies of the model; 0 is no limit.
 	MaxTurns int `json:"max_turns"`
@@ -30,7 +30,7 @@ type Config struct {
 
 const bypassPermissions = "bypassPermissions"
 
-// permissionModes are the modes of claude --help.
+// permissionModes are the permission modes that claude --help lists.
 var permissionModes = []string{"acceptEdits", "auto", bypassPermissions, "default", "dontAsk", "manual", "plan"}
 
 // readConfig decodes and checks a configuration. Errors are of kind config_invalid.

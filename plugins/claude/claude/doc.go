@@ -5,6 +5,6 @@
 // about the command line were observed with Claude Code 2.1.329; unknown events and fields are ignored, so that newer
 // versions work too.
 //
-// A command that prints plain text instead of events, as old versions and fakes do, works too: its stdout is the
-// output, and exit code 0 is a success unless the output is empty.
+// A command that prints plain text instead of events, as old versions do, works too: its stdout is the output, and exit
+// code 0 is a success unless the output is empty.
 package claude

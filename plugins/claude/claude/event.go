@@ -38,8 +38,8 @@ type deniedEvent struct {
 	ToolUseID string `json:"tool_use_id"`
 }
 
-// messageEvent is an assistant or user event. Assistant events carry one content block each; those of
-// one reply share the message's id.
+// messageEvent is an assistant or user event. An assistant event carries one content block; the events of one reply
+// share the message's id.
 type messageEvent struct {
 	Message struct {
 		ID      string          `json:"id"`
@@ -51,7 +51,7 @@ type messageEvent struct {
 	Error           string `json:"error"`              // a class of errors; the content is then the error's message
 }
 
-// block is a block of content.
+// block is one block of a message's content.
 type block struct {
 	Type      string          `json:"type"` // text, thinking, tool_use, tool_result
 	Text      string          `json:"text"`

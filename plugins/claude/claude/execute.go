@@ -11,8 +11,8 @@ import (
 // Execute runs Claude Code once, with the prompt on stdin.
 //
 // The output of an attempt is the agent's texts, each one a paragraph, without thoughts, tool results and texts of
-// sub-agents. For a question, or without texts, it is the text of a successful result event. Without events it is
-// stdout. The agent's own event stream is passed on as raw chunks.
+// sub-agents. For a question, or without texts, the output is the text of a successful result event. Without events the
+// output is stdout. The agent's own event stream is passed on as raw chunks.
 //
 // If a deadline or the caller ends the attempt, Execute returns the partial result and an error. Any other end is a
 // result with its Outcome and Error.

@@ -17,9 +17,9 @@ func Plugin(version string) sdk.Plugin {
 	return sdk.Plugin{Name: name, Version: version, Providers: []sdk.Provider{New(os.Environ)}}
 }
 
-// Describe returns the provider's traits. Models are not listed: the command line accepts any name, and only the service
-// knows the valid ones. Usage and cost are Claude Code's own count in its last event; without this event only the input
-// is known.
+// Describe returns the provider's traits. Models are not listed: the command line accepts any name, and only the
+// service knows the valid names. Usage and cost are Claude Code's own count in its last event; without this event only
+// the input is known.
 func (p *Provider) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         name,
@@ -44,7 +44,7 @@ func (p *Provider) Init(_ context.Context, req sdk.InitRequest) error {
 	return nil
 }
 
-// Validate refuses a configuration that cannot work, and one whose command is not installed.
+// Validate refuses a configuration that cannot work, and a command that is not installed.
 func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	cfg, err := readConfig(req.Config)
 	if err != nil {

@@ -186,7 +186,7 @@ func (s *stream) output(purpose sdk.Purpose) string {
 	}
 }
 
-// model returns the model that answered. It may differ from the requested one, and a second model may do side tasks.
+// model returns the model that answered. It may differ from the requested model, and a second model may do side tasks.
 func (s *stream) model() string {
 	if s.final == nil || len(s.final.ModelUsage) == 0 {
 		return s.initModel

@@ -30,8 +30,8 @@ var classifier = outcome.Agent{
 // retryNotice matches errors that Codex retries automatically.
 var retryNotice = regexp.MustCompile(`(?i)^reconnecting\b|\bretrying (?:sampling request )?\(?\d+/\d+`)
 
-// pickMessage returns the more informative of two error messages: the newer one, unless it is a retry notice and the older
-// one is not.
+// pickMessage returns the more informative of two error messages: the newer message, unless it is empty, or a retry
+// notice unlike the older message.
 func pickMessage(older, newer string) string {
 	if newer == "" || older != "" && retryNotice.MatchString(newer) && !retryNotice.MatchString(older) {
 		return older
@@ -39,7 +39,7 @@ func pickMessage(older, newer string) string {
 	return newer
 }
 
-// isErrorMessage reports whether a line of the text mode is an error of Codex itself, not a log of its work.
+// isErrorMessage reports whether a line of plain text is an error of Codex itself, not a log of its work.
 func isErrorMessage(line string) bool {
 	line = strings.ToLower(strings.TrimSpace(line))
 	return strings.HasPrefix(line, "error") || strings.HasPrefix(line, "not inside a trusted directory")

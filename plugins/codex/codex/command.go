@@ -14,7 +14,7 @@ const exitParagraph = "\n\n---\n" +
 	"Do NOT wait for follow-up. Do NOT ask for confirmation. The pipeline handles iteration control."
 
 // arguments returns the arguments of the command line; "-" reads the prompt from stdin. Without a network Codex may
-// retry forever. Only the attempt's deadlines end its retries, so that it can continue when the network returns.
+// retry forever. Only the attempt's deadlines end these retries, so that Codex can continue when the network returns.
 func arguments(cfg Config, c modelChoice) []string {
 	args := []string{
 		"exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check",

@@ -7,6 +7,6 @@
 // attempt is in verdict.go and classify.go, its cost in price.go. The facts about the command line were observed with
 // Codex 0.169.0; unknown events and fields are ignored, so that newer versions work too.
 //
-// A command that prints plain text instead of events, as fakes do, works too: its stdout is the output, and exit code
-// 0 is a success unless the output is empty. docs/agents.md is the user's documentation.
+// A command that prints plain text instead of events, as the fakes of tests do, works too: its stdout is the output,
+// and exit code 0 is a success unless the output is empty. docs/agents.md is the user's documentation.
 package codex

@@ -13,7 +13,7 @@ import (
 //
 // The output of an attempt is the agent's messages, each one a paragraph. For a question it is only the last message,
 // if the turn was completed. Without events the output is stdout. The agent's own event stream is passed on as raw
-// chunks. The result's model is the requested one, because the events name none.
+// chunks. The result's model is the requested model, because the events name no model.
 //
 // If a deadline or the caller ends the attempt, Execute returns the partial result and an error. Any other end is a
 // result with its Outcome and Error. The time limit is the shorter of the attempt's own limit and CODEX_TIMEOUT. At

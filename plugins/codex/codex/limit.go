@@ -34,7 +34,7 @@ type limits struct {
 type watchTiming struct {
 	off    bool
 	every  time.Duration // between two checks
-	linger time.Duration // how long Codex may stay after its work is done
+	linger time.Duration // the time that Codex may stay after its work is done
 }
 
 // readLimits returns the limits of an attempt. total is the shorter of the attempt's own limit and CODEX_TIMEOUT. The

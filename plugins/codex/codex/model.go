@@ -30,8 +30,8 @@ var efforts = []string{"minimal", "low", "medium", "high", "xhigh", "max", "ultr
 // modelChoice is a model with its reasoning effort.
 type modelChoice struct{ model, effort string }
 
-// chooseModel parses a pipeline's model, NAME or NAME:EFFORT. Missing parts come from the configuration, then from
-// CODEX_MODEL and CODEX_REASONING_EFFORT in env, then from the defaults. Errors are of kind config_invalid.
+// chooseModel parses a pipeline's model, NAME or NAME:EFFORT. A missing model comes from CODEX_MODEL in env, a missing
+// effort from the configuration or CODEX_REASONING_EFFORT, else from the defaults. Errors are of kind config_invalid.
 func chooseModel(model string, cfg Config, env []string) (modelChoice, error) {
 	model = cmp.Or(model, cliagent.Getenv(env, "CODEX_MODEL"))
 	base, effort, _ := strings.Cut(model, ":")

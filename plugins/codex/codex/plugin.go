@@ -55,7 +55,7 @@ func (p *Provider) Describe() sdk.Component {
 	}
 }
 
-// Validate refuses a configuration or a model that cannot work, and one whose command is not installed.
+// Validate refuses a configuration or a model that cannot work, and a command that is not installed.
 func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	cfg, err := readConfig(req.Config)
 	if err != nil {
@@ -101,11 +101,11 @@ func (p *Provider) Diagnose(ctx context.Context, req sdk.ValidateRequest) ([]sdk
 type Config struct {
 	// Command is the executable's name, searched in PATH, or its absolute path. Default "codex".
 	Command string `json:"command"`
-	// Args are further arguments of codex exec, placed after the provider's.
+	// Args are further arguments of codex exec, placed after the provider's own arguments.
 	Args []string `json:"args"`
-	// Models are allowed model names besides the known ones.
+	// Models are allowed model names besides the known names.
 	Models []string `json:"models"`
-	// ReasoningEffort applies to models without an effort in their name ("gpt-5.2-codex:low"). Default: the variable
+	// ReasoningEffort applies to models whose name has no effort, unlike "gpt-5.2-codex:low". Default: the variable
 	// CODEX_REASONING_EFFORT, else "high".
 	ReasoningEffort string `json:"reasoning_effort"`
 	// Watchdog ends a Codex that stays after its work is done. Default true; CODEX_WATCHDOG=false disables it too.

@@ -19,7 +19,7 @@ func TestPrice(t *testing.T) {
 	}
 }
 
-// TestListPrices: every list price is of a known model, and cached input costs at most as much as other input.
+// TestListPrices: every list price is of a known model, and cached input costs less than other input.
 func TestListPrices(t *testing.T) {
 	known := map[string]bool{}
 	for _, model := range knownModels {

@@ -38,8 +38,8 @@ type watchdog struct {
 // newWatchdog records the files before the attempt. It returns nil if the watchdog is off or there is no file to watch, as
 // for a question.
 func newWatchdog(req sdk.ExecuteRequest, t watchTiming) *watchdog {
-	// The kernel sets the same path in both places. A variable of the user, or one inherited from an outer run, names
-	// another attempt's file and is ignored.
+	// The kernel sets the same path in both places. A variable of the user or of an outer run names another attempt's file
+	// and is ignored.
 	status := cmp.Or(req.Paths.Status, req.Environment["CODEX_STATUS_FILE"])
 	if t.off || status == "" && req.Paths.Result == "" {
 		return nil
@@ -73,8 +73,8 @@ func (w *watchdog) hasDecision() bool {
 }
 
 // verdict returns the outcome of an attempt with the watchdog's evidence. A Codex that the watchdog ended, or that
-// exited with an error code after the agent's decision, did its work (D32). A failed turn takes precedence. So does an
-// error that was reported before the exit, or a signal of another process.
+// exited with an error code after the agent's decision, did its work (D32). A failed turn takes precedence. If Codex
+// was not ended by the watchdog, a reported error or a signal takes precedence, too.
 func (w *watchdog) verdict(s *stream, end cliagent.End) (sdk.Outcome, *failure.Error) {
 	outcome, f := verdict(s, end)
 	switch {

@@ -260,7 +260,7 @@ func TestWatchdogEndsALingeringCodex(t *testing.T) {
 	}
 }
 
-// FuzzWatchedFiles: a decision is a complete JSON object; a truncated one is not accepted.
+// FuzzWatchedFiles: a decision is a complete JSON object; a truncated object is not accepted.
 func FuzzWatchedFiles(f *testing.F) {
 	for _, text := range []string{`{"decision":"stop"}`, `{"decision":"continue","reason":"é"}`, `{"decision":1}`, `[]`, ``, "null", `{"a":1} {"b":2}`} {
 		f.Add([]byte(text), 3)

@@ -46,7 +46,7 @@ func (w watchedFile) read() []byte {
 	return content
 }
 
-// isUnchanged reports whether a file is still the one from before the attempt.
+// isUnchanged reports whether a file is still the file from before the attempt.
 func (w watchedFile) isUnchanged(now os.FileInfo) bool {
 	return w.before != nil && os.SameFile(w.before, now) && w.before.Size() == now.Size() && w.before.ModTime().Equal(now.ModTime())
 }

@@ -27,7 +27,7 @@ func Plugin(version string) sdk.Plugin {
 	}
 }
 
-// CommandProvider is the provider command: it runs the command of a node that wraps one, without a model. Use
+// CommandProvider is the provider command: it runs the command that a node wraps, without a model. Use
 // [NewCommandProvider]. It is safe for concurrent use.
 type CommandProvider struct{ environ func() []string }
 

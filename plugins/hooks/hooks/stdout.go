@@ -22,8 +22,8 @@ func display(printed *firing.HeadBuffer) string {
 	return string(printed.Data)
 }
 
-// parseObject returns the JSON object in the output: the whole output, else its last non-empty line. problem is
-// the reason if there is none.
+// parseObject returns the JSON object in the output: the whole output, else its last non-empty line. problem is the
+// reason if there is no object.
 func parseObject(printed *firing.HeadBuffer) (object json.RawMessage, problem string) {
 	whole := bytes.TrimSpace(printed.Data)
 	switch {

@@ -25,7 +25,7 @@ type fixture struct {
 	req sdk.DecideRequest
 }
 
-// newFixture returns a fixture with a prompt and a request about iteration 5 of the default configuration.
+// newFixture returns a fixture with a prompt and a request about iteration 5 under the default configuration.
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	b := &fixture{dir: t.TempDir(), env: map[string]string{}}
@@ -142,7 +142,7 @@ func TestStage(t *testing.T) {
 	tests := []struct {
 		name    string
 		config  string
-		replies []sdk.Answer // the last one repeats
+		replies []sdk.Answer // the last answer repeats
 		want    []round
 	}{
 		{"disagrees twice", `{"min_iterations":2}`, []sdk.Answer{{Output: continueReply}, {Output: continueReply}, {Output: stopReply}}, []round{

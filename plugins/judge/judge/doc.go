@@ -5,6 +5,6 @@
 // the reply. Requests carry the [State]: the stops and the failures in a row. The package calls no model, writes no
 // file and keeps no state between calls; it reads the prompt template and the files of a request.
 //
-// The rules are those of the Bash engine, with three corrections: the stops of the judge count, not those of the
-// agents; a missing prompt is an error; a judge that fails too often gets no more questions.
+// The rules come from the Bash engine, with three corrections: the stops of the judge count, not the agents' stops; a
+// missing prompt is an error; a judge that fails too often gets no more questions.
 package judge

@@ -30,8 +30,8 @@ const (
 )
 
 // parseReply parses a judge's reply: a JSON object, bare or in a fence. Missing members are false, "" and 0. record is
-// the verdict as JSON, with the judge's other members unless it then exceeds maxRecordBytes. ok is false if the reply
-// is not such an object or its stop is not a boolean.
+// the verdict as JSON, with the judge's other members unless the record then exceeds maxRecordBytes. ok is false if the
+// reply is not a JSON object or its stop is not a boolean.
 func parseReply(reply string) (v Verdict, record json.RawMessage, ok bool) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(fencedText(reply)), &object); err != nil || object == nil {
@@ -59,7 +59,7 @@ func (v Verdict) record(object map[string]json.RawMessage) json.RawMessage {
 	return mustEncode(v)
 }
 
-// mustEncode returns the JSON of a value that always has one.
+// mustEncode returns the JSON of a value that can always be encoded.
 func mustEncode(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -52,7 +52,7 @@ func TestSchemaNamesWhatIsRead(t *testing.T) {
 	plugintest.SchemaKeys(t, root.Properties["judge"], Judge{})
 }
 
-// FuzzSettings decodes any termination block. An accepted one has valid counts and a provider.
+// FuzzSettings decodes any termination block. An accepted block has valid counts and a provider.
 func FuzzSettings(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", `{"type":"judgment","max":3,"min_iterations":"2","consensus":1,"criteria":{"a":[1]}}`, `{"consensus":"+3"}`, `{"consensus":1.0}`,

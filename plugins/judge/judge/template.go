@@ -33,8 +33,8 @@ func (s *Strategy) readTemplate(c settings, workDir string) (string, error) {
 		WithHint("write %s, or name another file in termination.judge.prompt or JUDGE_PROMPT_PATH", paths[len(paths)-1])
 }
 
-// templatePaths returns the files that may hold the template, in order of preference. A configured file is the
-// only one.
+// templatePaths returns the files that may hold the template, in order of preference. A configured file is the only
+// candidate.
 func (s *Strategy) templatePaths(c settings, workDir string) []string {
 	if c.Judge.Prompt != "" {
 		return []string{s.resolvePath(workDir, c.Judge.Prompt)}

@@ -65,8 +65,8 @@ func (a *Action) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	return actionRules.Decode(req.Config, new(ActionConfig))
 }
 
-// Run returns the configured answer. Its errors are the configured ones, hook_timeout, signal_interrupt, and those of
-// an unusable configuration or record file.
+// Run returns the configured answer. Its errors are the configured errors, hook_timeout, signal_interrupt, and errors
+// of an unusable configuration or record file.
 func (a *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
 	var c ActionConfig
 	if err := actionRules.Decode(req.Config, &c); err != nil {

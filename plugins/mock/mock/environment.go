@@ -10,13 +10,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// The variables of the Bash engine's mock mode that the provider reads, and its own. The environment of a request
-// overrides that of the plugin. The host, not the provider, reads MOCK_MODE, which replaces every provider with this
-// one.
+// The variables of the Bash engine's mock mode that the provider reads, and the provider's own variables. The
+// environment of a request overrides the plugin's. The host, not the provider, reads MOCK_MODE, which replaces every
+// provider with the mock.
 const (
 	envFixtures   = "MOCK_FIXTURES_DIR" // fixtures directory, relative to the work directory
 	envDelay      = "MOCK_DELAY"        // delay of each reply in seconds, a fraction is allowed
-	envIteration  = "MOCK_ITERATION"    // the iteration of requests without one
+	envIteration  = "MOCK_ITERATION"    // the iteration of requests that set none
 	envProvider   = "MOCK_PROVIDER"     // the provider that the mock replaces
 	envStatusFile = "MOCK_STATUS_FILE"  // the status path of requests without one
 	envResultFile = "MOCK_RESULT_FILE"  // the result path of requests without one

@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Fault is a configured fault of a component. The zero value is none.
+// Fault is a configured fault of a component. The zero value is no fault.
 type Fault struct {
 	// DelayMS delays the call, in milliseconds. Unset: no delay, or for the provider the delay_ms of its configuration
 	// or MOCK_DELAY.

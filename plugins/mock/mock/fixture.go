@@ -52,7 +52,7 @@ type statusFile struct {
 	Errors   []string `json:"errors"`
 }
 
-// builtinResult returns the result of an iteration without a configured one.
+// builtinResult returns the result of an iteration without a configured result.
 func builtinResult(iteration int) resultFile {
 	r := emptyResult()
 	r.Summary = fmt.Sprintf(builtinSummary, iteration)
@@ -69,7 +69,7 @@ func emptyResult() resultFile {
 	}
 }
 
-// fixtures is a directory of prepared replies; "" has none. The order of the files is that of the Bash engine.
+// fixtures is a directory of prepared replies; "" has none. The files have the same order as in the Bash engine.
 type fixtures string
 
 // readText returns iteration-N.txt, else default.txt, else the built-in text.

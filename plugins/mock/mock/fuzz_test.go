@@ -33,7 +33,7 @@ func FuzzFill(f *testing.F) {
 	})
 }
 
-// FuzzConvert converts any status: a readable one becomes a result object with every member.
+// FuzzConvert converts any status: a readable status becomes a result object with every member.
 func FuzzConvert(f *testing.F) {
 	for _, seed := range []string{`{"decision":"stop","reason":"done","summary":"s","work":{"items_completed":["a"],"files_touched":[]},"errors":[]}`, `{"errors":["x"]}`, "null", "{}", "[]", `{"work":null}`} {
 		f.Add([]byte(seed))

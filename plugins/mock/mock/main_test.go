@@ -46,7 +46,7 @@ type processEnd struct {
 // fixture is a provider in a directory, with its own environment and without a real process to end.
 type fixture struct {
 	exchange plugintest.Exchange
-	received received // by all attempts so far
+	received received // from all attempts so far
 	provider *Provider
 	dir      string
 	env      map[string]string

@@ -40,7 +40,7 @@ func (p *performance) run(ctx context.Context) (sdk.ExecuteResult, error) {
 	return p.finish()
 }
 
-// faultAt returns a step that crashes or hangs if the reply does so at that moment.
+// faultAt returns a step that crashes or hangs if the reply has a fault at that moment.
 func (p *performance) faultAt(moment string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if cmp.Or(p.reply.At, atBeforeResult) != moment {
@@ -92,7 +92,7 @@ func (p *performance) sendDiagnostics(context.Context) error {
 	return p.process.log(p.reply.Log)
 }
 
-// sendOutput sends the output.
+// sendOutput sends the chunks of the output, with the configured delay between them.
 func (p *performance) sendOutput(ctx context.Context) error {
 	chunks, err := p.outputChunks()
 	if err != nil {

@@ -50,7 +50,7 @@ func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	return err
 }
 
-// Execute plays the reply that is configured for the request. Its errors are the configured ones, config_invalid,
+// Execute plays the reply that is configured for the request. Its errors are the configured errors, config_invalid,
 // budget_exceeded, approval_denied for a call with on_deny: fail, and signal_interrupt or provider_timeout for an early
 // end.
 func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {

@@ -272,7 +272,7 @@ func TestTemplatesPerRequest(t *testing.T) {
 	}
 }
 
-// An attempt does not exceed its budget and reports no usage if it did not start (K32).
+// An attempt does not exceed its budget and reports a usage of zero if it did not start (K32).
 func TestBudget(t *testing.T) {
 	const usage = `"usage":{"input_tokens":60,"output_tokens":30,"cache_write_tokens":10,"cache_read_tokens":500,"cost_usd":0.5}`
 	tests := []struct {

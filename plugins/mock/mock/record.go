@@ -10,8 +10,8 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Record is one line of a record file: the request as received. It holds only the names of the environment,
-// because values may be secret.
+// Record is one line of a record file: the request as received. It holds only the names of the environment's variables,
+// because their values may be secret.
 type Record struct {
 	Key         string          `json:"key"`
 	Epoch       int             `json:"epoch"`

@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Config is the configuration of the provider. It may be the provider's config in the pipeline, the file that
-// MOCK_CONFIG names, and mock.json in the fixtures directory; they are searched in this order.
+// Config is the configuration of the provider. Its sources, in order, are the provider's config in the pipeline, the
+// file that MOCK_CONFIG names, and mock.json in the fixtures directory.
 type Config struct {
 	// Replies are tried in order; the first match is played. Without a match in any configuration the fixtures are
 	// played, and without fixtures the built-in text.
@@ -58,7 +58,7 @@ type Reply struct {
 	ChunkDelayMS int      `json:"chunk_delay_ms,omitempty"`
 	// Stderr is the diagnostic output of the agent.
 	Stderr string `json:"stderr,omitempty"`
-	// Messages are shown in the live view, one after the other.
+	// Messages are shown in the live view, in order.
 	Messages []string `json:"messages,omitempty"`
 
 	// At most one of these three is set: the object of the result file, the object of the status file, or no file at
@@ -74,7 +74,7 @@ type Reply struct {
 	// Progress is appended to the progress file.
 	Progress string `json:"progress,omitempty"`
 
-	// Usage, Model, AgentVersion and Conversation are reported unchanged. Model defaults to that of the request. An
+	// Usage, Model, AgentVersion and Conversation are reported unchanged. Model defaults to the model of the request. An
 	// attempt whose usage exceeds its budget fails before it starts.
 	Usage        *sdk.Usage `json:"usage,omitempty"`
 	Model        string     `json:"model,omitempty"`

@@ -46,8 +46,7 @@ func (p *performance) finish() (sdk.ExecuteResult, error) {
 	return r, nil
 }
 
-// leftNothing reports whether the agent produced no output, no file and no tool call. It does not consider
-// artifact_file.
+// leftNothing reports whether the agent produced no output, no file and no tool call.
 func (p *performance) leftNothing() bool {
 	r := p.reply
 	return p.output.Len() == 0 && r.NoResult && r.Artifact == nil && r.RawArtifact == nil && r.ArtifactFile == "" && r.Progress == "" && len(r.ToolCalls) == 0

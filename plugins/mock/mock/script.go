@@ -114,7 +114,7 @@ func (u *useCounter) chooseReply(s script, req sdk.ExecuteRequest, provider stri
 	return Reply{}
 }
 
-// countUse counts one use; it reports false if the limit is reached. A limit of 0 is none.
+// countUse counts one use; it reports false if the limit is reached. A limit of 0 is no limit.
 func (u *useCounter) countUse(key string, limit int) bool {
 	if limit == 0 {
 		return true

@@ -14,7 +14,7 @@ import (
 
 // Spawn starts a process that outlives its attempt, so that a test can check that the host finds and ends it.
 type Spawn struct {
-	// Kind is plain (default: in the plugin's process group) or setsid (in a session of its own).
+	// Kind is plain (default: in the plugin's process group) or setsid (in a process session of its own).
 	Kind string `json:"kind,omitempty"`
 	// Seconds is the duration of sleep, the default command. Default 600.
 	Seconds int `json:"seconds,omitempty"`

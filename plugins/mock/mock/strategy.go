@@ -31,7 +31,7 @@ func (s *Strategy) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	return strategyRules.Decode(req.Config, new(StrategyConfig))
 }
 
-// Decide returns the configured decision of the iteration. Its errors are the configured ones and those of an
+// Decide returns the configured decision of the iteration. Its errors are the configured errors and the errors of an
 // unusable configuration.
 func (s *Strategy) Decide(ctx context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
 	var c StrategyConfig

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// decisionFor returns the decision of a configuration, without errors.
+// decisionFor returns the decision of a configuration that must cause no error.
 func decisionFor(t *testing.T, config string, req sdk.DecideRequest) sdk.Decision {
 	t.Helper()
 	req.Config = json.RawMessage(config)

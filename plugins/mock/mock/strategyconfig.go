@@ -42,7 +42,7 @@ type StrategyDecision struct {
 // Ask is a question and the decision for its answer.
 type Ask struct {
 	Prompt string `json:"prompt"`
-	// StopIfContains stops if the answer contains the text. Any other answer continues, as does a failed one.
+	// StopIfContains stops if the answer contains the text. Any other answer continues, as does a failed answer.
 	StopIfContains string `json:"stop_if_contains,omitempty"`
 }
 

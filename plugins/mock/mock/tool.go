@@ -7,7 +7,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// ToolCall is a configured tool call. The tools have no effect other than those below.
+// ToolCall is a configured tool call. A call has no effects other than the effects below.
 type ToolCall struct {
 	Tool string `json:"tool"`
 	// CallID is unique in the attempt. Default call-1, call-2 and so on.
@@ -15,7 +15,7 @@ type ToolCall struct {
 	Args   json.RawMessage `json:"args,omitempty"`
 	// Effect is the effect of the call: none, idempotent or once (default).
 	Effect sdk.Effect `json:"effect,omitempty"`
-	// These describe the call as in [sdk.ToolCall]: policies decide by them, and the user sees them.
+	// These fields describe the call as in [sdk.ToolCall]: policies decide by them, and the user sees them.
 	Category sdk.Category `json:"category,omitempty"`
 	Paths    []string     `json:"paths,omitempty"`
 	Command  string       `json:"command,omitempty"`
@@ -24,8 +24,8 @@ type ToolCall struct {
 	Turn     int          `json:"turn,omitempty"`
 	// Gated makes the call wait for the kernel's verdict; other calls are only reported.
 	Gated bool `json:"gated,omitempty"`
-	// CountFile is a file, relative to the work directory, that gets one line for each call that is made. So repeated
-	// effects become visible.
+	// CountFile is a file, relative to the work directory, that gets one line for each call that is made. The lines make
+	// repeated effects visible.
 	CountFile string `json:"count_file,omitempty"`
 	// Result is any JSON value. Status is success (default), error, timeout or denied.
 	Result json.RawMessage `json:"result,omitempty"`

@@ -18,7 +18,7 @@ const promise = "<promise>COMPLETE</promise>"
 // of an output.
 const maxPromiseSearch = 1 << 20
 
-// The reasons of decisions. All but reasonDone are those of the Bash engine.
+// The reasons of decisions. All but reasonDone come from the Bash engine.
 const (
 	reasonEmpty   = "All beads complete"
 	reasonDone    = "The queue is empty"

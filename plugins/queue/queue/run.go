@@ -18,7 +18,7 @@ type commandRun struct {
 	timeout  time.Duration
 	// exitOneIsEmpty treats exit code 1 without output as an empty queue, the convention of grep.
 	exitOneIsEmpty bool
-	// line receives each line of stdout, also an empty one. Optional.
+	// line receives each line of stdout, also an empty line. Optional.
 	line func(line []byte)
 }
 

@@ -63,7 +63,7 @@ func InvalidMessages() map[string][]byte {
 	return odd
 }
 
-// WithUnknownFields adds fields with unknown numbers.
+// WithUnknownFields adds fields with unknown numbers to a message.
 func WithUnknownFields(message []byte) []byte {
 	message = protowire.AppendTag(message, 9001, protowire.BytesType)
 	message = protowire.AppendString(message, "from a later version")

@@ -25,9 +25,9 @@ const (
 	Grace = 2 * time.Second
 	// Slack is added to a grace for a busy machine.
 	Slack = 3 * time.Second
-	// MarkerVariable is in the environment of every plugin and of its children.
+	// MarkerVariable is the environment variable that marks every plugin and its children.
 	MarkerVariable = "AGENT_PIPELINES_RUN"
-	// maxSocketDir leaves space for the name of the plugin's socket.
+	// maxSocketDir is the maximum length of a socket's directory; it leaves space for the socket's name.
 	maxSocketDir = 80
 	// pollEvery is the interval between scans of ending processes.
 	pollEvery = 20 * time.Millisecond
@@ -56,7 +56,7 @@ func (s Spec) WithHandshake(socketDir string) Spec {
 
 // Process is a process of the plugin and leader of a group. Its children are found by the marker if
 // the system shows environments, else by the group. A process that a host started ([Foreign]) has
-// no pipes here.
+// no pipes to this program.
 type Process struct {
 	Spec   Spec
 	Number int
@@ -113,7 +113,7 @@ func Start(s Spec) (*Process, error) {
 	return p, nil
 }
 
-// Foreign returns a process that a host has started from the specification; pid is 0 if there is none.
+// Foreign returns a process that this program did not start; pid is 0 if there is none, or none yet.
 func Foreign(s Spec, pid int) *Process { return &Process{Spec: s, Number: pid} }
 
 // Pid returns the number of the process.
@@ -153,7 +153,7 @@ func (p *Process) remaining() []string {
 	return left
 }
 
-// AwaitGone waits until nothing remains, at most for limit, and returns the rest.
+// AwaitGone waits until no process remains, at most for limit, and describes the remaining processes.
 func (p *Process) AwaitGone(ctx context.Context, limit time.Duration) []string {
 	var left []string
 	Poll(ctx, limit, func() bool {
@@ -163,13 +163,13 @@ func (p *Process) AwaitGone(ctx context.Context, limit time.Duration) []string {
 	return left
 }
 
-// KillAll kills everything that remains and waits for it, so that verifying leaves nothing running.
+// KillAll kills the remaining processes and waits for their end, so that verifying leaves nothing running.
 func (p *Process) KillAll() {
 	for range 3 {
 		if p.Pid() <= 0 {
 			break // nothing was started
 		}
-		// A process that starts during a scan is found by the next one.
+		// A process that starts during a scan is found by the next scan.
 		_ = syscall.Kill(-p.Pid(), syscall.SIGKILL)
 		for _, pid := range MarkedPIDs(MarkerVariable + "=" + p.Spec.Marker) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)

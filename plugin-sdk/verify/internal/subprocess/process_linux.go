@@ -59,7 +59,7 @@ func ReadEnviron(pid int) []string {
 	return strings.Split(strings.TrimRight(string(env), "\x00"), "\x00")
 }
 
-// Resources are the resources of a process.
+// Resources counts the open files, threads and memory of a process.
 type Resources struct {
 	Files, Threads int
 	Memory         int64 // private bytes, without mapped files

@@ -22,7 +22,7 @@ func DescribeMarked(string) []string { return nil }
 // ReadEnviron returns nil, because this system does not show the environments of processes.
 func ReadEnviron(int) []string { return nil }
 
-// Resources are the resources of a process.
+// Resources counts the open files, threads and memory of a process.
 type Resources struct {
 	Files, Threads int
 	Memory         int64

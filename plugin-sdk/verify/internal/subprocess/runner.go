@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 )
 
-// HostRunner gives go-plugin a process that already runs. Its stdin is a pipe whose end shows the plugin that the host
-// has ended; go-plugin's own runner would pass on the stdin of this program.
+// HostRunner gives go-plugin a process that already runs. The process's stdin is a pipe whose end shows the plugin that
+// the host has ended. The runner of go-plugin would pass on the stdin of this program.
 type HostRunner struct {
 	*Process
 	handshake string // the first line of its stdout, "" if there is none

@@ -127,7 +127,7 @@ func (s *Session) connect(socket string) error {
 	return nil
 }
 
-// Close ends the process and everything that is left of it.
+// Close ends the process and its children, waits for the attempts in progress, and removes Dir.
 func (s *Session) Close() {
 	if s.Conn != nil {
 		_ = s.Conn.Close()

@@ -19,7 +19,7 @@ import (
 
 const schema = `{"type": "object", "properties": {"setting": {"type": "integer"}, "type": {"type": "string"}}}`
 
-// settings checks the settings, which are the same for every component.
+// settings returns an error for invalid settings. All components have the same settings.
 func settings(raw json.RawMessage) error {
 	var s struct {
 		Setting int `json:"setting"`
@@ -103,7 +103,7 @@ func (w *worker) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exch
 
 func usage(n int64) *sdk.Usage { return &sdk.Usage{InputTokens: &n, OutputTokens: &n} }
 
-// sleep waits for the end of its time or for a cancellation, as the mode demands.
+// sleep waits for the request's timeout or for a cancellation, unless the mode ignores one of them.
 func sleep(ctx context.Context, req sdk.ExecuteRequest, child bool) (sdk.ExecuteResult, error) {
 	if child {
 		stop, err := startChild(req)
@@ -134,7 +134,7 @@ func sleep(ctx context.Context, req sdk.ExecuteRequest, child bool) (sdk.Execute
 	}
 }
 
-// startChild starts a process inside or outside the plugin's group.
+// startChild starts a process in the plugin's group, or outside of it in the mode escape.
 func startChild(req sdk.ExecuteRequest) (stop func(), err error) {
 	cmd := exec.Command("sleep", "600")
 	for _, entry := range os.Environ() {
@@ -182,7 +182,7 @@ func full(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.Exec
 	return sdk.ExecuteResult{Output: "all of it", Outcome: sdk.OutcomeSucceeded, Usage: usage(3), Conversation: conversation}, nil
 }
 
-// decider is the strategy: it stops at the third iteration and counts in its state.
+// decider is the strategy. It stops at the third iteration, and its state is the iteration.
 type decider struct {
 	mu    sync.Mutex
 	asked int

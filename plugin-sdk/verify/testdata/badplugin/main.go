@@ -1,8 +1,8 @@
 // Command badplugin is every plugin of package verify's tests: a good one, and bad ones for most
 // rows. Its file name selects the mode: agent-plugin-<mode>.
 //
-// A good server of the SDK runs inside it. A proxy can change the messages where the SDK does not
-// allow faults.
+// A good server of the SDK runs inside the command. A proxy before it can change the messages, for
+// faults that the SDK does not allow.
 package main
 
 import (
@@ -69,7 +69,7 @@ func main() {
 	work()
 }
 
-// linger keeps the process alive. A Go program without cgo whose only goroutine blocks for good is ended as a deadlock.
+// linger keeps the process alive. Go ends a program without cgo as a deadlock if its only goroutine blocks forever.
 func linger() { time.Sleep(time.Hour) }
 
 func socket() string { return filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "s") }
@@ -106,7 +106,7 @@ func plugin() sdk.Plugin {
 	}
 }
 
-// watch ends the process and its group with the host, unless the mode forbids it.
+// watch ends the process and its group at SIGTERM or the end of stdin, unless the mode forbids it.
 func watch() {
 	if mode != "no-sigterm" && mode != "immortal" {
 		signals := make(chan os.Signal, 1)

@@ -30,7 +30,7 @@ func (*nothing) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientCo
 // proxy forwards calls to the good server. An emptypb.Empty holds any message as unknown fields.
 type proxy struct{ conn *grpc.ClientConn }
 
-// kept is the memory of a leaking plugin.
+// kept holds the resources that a leaking plugin does not release.
 var kept []any
 
 func (p proxy) pass(_ any, host grpc.ServerStream) error {

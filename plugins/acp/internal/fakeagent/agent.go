@@ -19,8 +19,8 @@ import (
 // LogVariable is the environment variable with the path of a file. The agent appends every line that it receives.
 const LogVariable = "ACP_AGENT_LOG"
 
-// Main runs the script whose path is the first argument. It calls exit, usually os.Exit, when the script says so and at
-// the end.
+// Main runs the script whose path is the first argument. Main calls exit, usually os.Exit, when the script says so and
+// at the end.
 func Main(exit func(code int)) {
 	if len(os.Args) < 2 {
 		fmt.Fprintln(os.Stderr, "usage: acp-agent SCRIPT")
@@ -278,7 +278,7 @@ func (a *agent) deliver(m line) {
 	}
 }
 
-// spawn starts a child that stays, like agents that start their tools in sessions of their own.
+// spawn starts a child that outlives the agent, as some agents start their tools: in a process session of its own.
 func (a *agent) spawn(file string) {
 	cmd := exec.Command("/bin/sleep", "600")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

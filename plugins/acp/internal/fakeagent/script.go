@@ -18,7 +18,7 @@ type Script struct {
 	Start []Step `json:"start"`
 	// Replay are updates sent before a loaded session is confirmed.
 	Replay []json.RawMessage `json:"replay"`
-	// Turns answer the prompts, one each; the last one repeats. Resumed are the turns of a resumed session; default Turns.
+	// Each turn answers one prompt; the last turn repeats. Resumed is for a resumed session, default Turns.
 	Turns   []Turn `json:"turns"`
 	Resumed []Turn `json:"resumed"`
 	// Stay keeps the agent running for an hour after its stdin ends.
@@ -28,14 +28,14 @@ type Script struct {
 // Turn is the answer to a prompt.
 type Turn struct {
 	Steps []Step `json:"steps"`
-	// Result answers the prompt, or else Error. Default: stopReason end_turn, or cancelled after session/cancel.
+	// Error answers the prompt, or else Result. Default of Result: stopReason end_turn, or cancelled after session/cancel.
 	Result json.RawMessage `json:"result"`
 	Error  json.RawMessage `json:"error"`
 	// After holds the steps after the answer.
 	After []Step `json:"after"`
 }
 
-// Step is one action; the first field that is set counts.
+// Step is one action; a script sets the fields of one action only.
 type Step struct {
 	// Message and Think send a piece of a message or a thought.
 	Message string `json:"say"`
@@ -59,7 +59,7 @@ type Step struct {
 	// Line is written to stdout unchanged, Stderr to stderr.
 	Line   string `json:"line"`
 	Stderr string `json:"stderr"`
-	// Spawn starts a child in a session of its own, which keeps stdout open, and writes its id to this file.
+	// Spawn starts a child in its own process session, which keeps stdout open, and writes the process id to this file.
 	Spawn string `json:"spawn"`
 	// Await waits until session/cancel, Hang for an hour. IgnoreTerm ignores SIGTERM from here on.
 	Await      bool `json:"await"`

@@ -32,7 +32,7 @@ func judgeCargo(c *call) error {
 	for _, arg := range c.args[1:] {
 		if arg == "--" {
 			if sub == "clippy" || sub == "fmt" {
-				continue // the rest is for rustc or rustfmt, which have such options too
+				continue // the arguments after it are for rustc or rustfmt, which have unsafe options too
 			}
 			return nil
 		}
@@ -47,7 +47,7 @@ func judgeCargo(c *call) error {
 // dotnetSubcommands are the subcommands of dotnet that work on a project.
 var dotnetSubcommands = []string{"add", "build", "clean", "format", "list", "new", "pack", "publish", "remove", "restore", "run", "sln", "solution", "test", "--info", "--version", "--list-sdks"}
 
-// dotnetProperties are the properties that may be set: plain values. Others name files and commands that a build runs.
+// dotnetProperties are the properties with plain values, which may be set. Others can name commands that a build runs.
 var dotnetProperties = strings.Fields("configuration platform version versionprefix versionsuffix assemblyversion fileversion informationalversion targetframework " +
 	"runtimeidentifier treatwarningsaserrors warninglevel nowarn collectcoverage coverletoutputformat threshold debugtype optimize publishsinglefile selfcontained " +
 	"publishtrimmed publishaot deterministic continuousintegrationbuild langversion nullable category priority name fullyqualifiedname displayname testcategory")

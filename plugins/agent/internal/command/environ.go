@@ -12,9 +12,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
 )
 
-// Environ returns the environment for commands: base without secrets and without variables that redirect programs, then
-// added, which the policy names and which stays unchanged, then settings that keep programs quiet. The caller adds PWD.
-// [GitEnviron] is for git.
+// Environ returns the environment for commands: base without secrets and variables that redirect programs, then added,
+// then settings that keep programs quiet. The policy names the variables in added, which may be secrets. The caller
+// adds PWD. [GitEnviron] is for git.
 func Environ(base []string, added map[string]string, ws *workspace.Dir, offline bool) []string {
 	var kept []string
 	for _, entry := range base {
@@ -41,7 +41,7 @@ func Environ(base []string, added map[string]string, ws *workspace.Dir, offline 
 	return cliagent.Environ(kept, set)
 }
 
-// noProtocol is not the name of a protocol, so that git may use none.
+// noProtocol is not the name of a protocol, so that git may use no protocol.
 const noProtocol = "none"
 
 // GitEnviron returns the environment for git itself. With it git sees no repository above the workspace and runs no
@@ -57,8 +57,8 @@ func GitEnviron(environ []string, ws *workspace.Dir) []string {
 	return cliagent.Environ(environ, set)
 }
 
-// gitSettings override the settings of every file: git runs no program of the repository, and a directory that only looks
-// like a bare repository is not used as one.
+// gitSettings override the settings of every configuration file: git runs no program of the repository, and a directory
+// that only looks like a bare repository is not used as one.
 var gitSettings = [][2]string{{"core.hooksPath", "/dev/null"}, {"core.fsmonitor", "false"}, {"safe.bareRepository", "explicit"}}
 
 // addGitSettings adds the settings after the environment's own.

@@ -40,14 +40,14 @@ var gitUnsafeOptions = []string{
 	"--work-tree",
 }
 
-// gitSafeOptions are options that only look like abbreviations of unsafe ones.
+// gitSafeOptions are options that only look like abbreviations of unsafe options.
 var gitSafeOptions = []string{"--text", "--filter"}
 
-// gitUnsafeLetters are the equivalent short options by subcommand, at any position in a cluster.
+// gitUnsafeLetters are the unsafe short options by subcommand, at any position in a cluster.
 var gitUnsafeLetters = map[string]string{"grep": "O", "rebase": "xs", "clone": "cu", "merge": "s", "pull": "s", "push": "f"}
 
 // judgeGit judges a git command. It removes options before the subcommand, so that policies see the subcommand first.
-// The directory of -C becomes the command's directory; the pager is off anyway.
+// The directory of -C becomes the command's directory; the environment disables the pager.
 func judgeGit(c *call) error {
 	for len(c.args) > 0 && (c.args[0] == "--no-pager" || c.args[0] == "-P" || c.args[0] == "-C" && len(c.args) > 1) {
 		if c.args[0] == "-C" {
@@ -96,7 +96,7 @@ func checkGitArgument(sub, arg string) error {
 	return nil
 }
 
-// checkGitConfig allows reading the configuration and refuses writing it, because it names programs that git runs.
+// checkGitConfig allows reading git's configuration, which names programs that git runs, and refuses writing it.
 func checkGitConfig(sub string, args []string) error {
 	if sub != "config" {
 		return nil

@@ -11,7 +11,7 @@ import (
 // install, which writes outside the workspace.
 var goSubcommands = []string{"build", "clean", "doc", "env", "fix", "fmt", "get", "list", "mod", "run", "test", "version", "vet", "work"}
 
-// goUnsafeFlags are flags that name a program, a compiler option that names one, or files that replace others.
+// goUnsafeFlags are flags that can run another program or reach outside the workspace; -w and -u count only in go env.
 var goUnsafeFlags = []string{"C", "exec", "toolexec", "vettool", "overlay", "gccgoflags", "compiler", "http", "w", "u"}
 
 // judgeGo judges a go command.

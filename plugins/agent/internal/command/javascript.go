@@ -27,7 +27,7 @@ var jsUnsafeOptions = []string{
 	"--viewer", "--browser", "--git", "--use-yarnrc", "--init-module", "--node-gyp", "--python",
 }
 
-// npmLetters are the known short options. Npm reads others as clusters.
+// npmLetters are the known short options. Npm reads other letters as clusters of options.
 var npmLetters = []string{"-D", "-S", "-E", "-O", "-P", "-B", "-s", "-d", "-q", "-y", "-f", "-w", "-ws", "-l", "-a"}
 
 // judgeNpm judges an npm command.
@@ -65,7 +65,7 @@ func judgeYarn(c *call) error {
 	return c.checkJSOptions("yarn", nil)
 }
 
-// checkYarnScript refuses programs that yarn run would start besides scripts: node, and others that take code.
+// checkYarnScript refuses programs that yarn run would start besides scripts: node, and other programs that take code.
 func checkYarnScript(args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -80,7 +80,7 @@ func checkYarnScript(args []string) error {
 	return nil
 }
 
-// checkJSOptions refuses options that run or reach something else. Arguments after "--" belong to the project's script.
+// checkJSOptions refuses shell characters and, before "--", options that run another program or leave the project.
 func (c *call) checkJSOptions(program string, letters []string) error {
 	for _, arg := range c.args[1:] {
 		if strings.ContainsAny(arg, "$`;&|<>\\") { // old versions pass arguments to a shell with weak quotes
@@ -104,8 +104,8 @@ func (c *call) checkJSOptions(program string, letters []string) error {
 	return nil
 }
 
-// nodeSwitches, nodeValues and nodePatterns are options of node that do not choose the code that runs. Those with a
-// value take it after "=": a separate argument would be mistaken for the script.
+// nodeSwitches, nodeValues and nodePatterns are options of node that do not choose the code that runs. Options with a
+// value need "=": a separate argument would be mistaken for the script.
 var (
 	nodeSwitches = []string{
 		"--test", "--test-only", "--experimental-test-coverage", "--check", "-c", "--version", "-v", "--help", "-h", "--no-warnings",
@@ -119,7 +119,7 @@ var (
 	nodePatterns = []string{"--test-name-pattern", "--test-skip-pattern"}
 )
 
-// judgeNode judges a node command: known options, then a script of the workspace. Code as an argument is refused, and so
+// judgeNode judges a node command: known options, then a script of the workspace. Code as an argument is refused, as
 // are options that load code from elsewhere.
 func judgeNode(c *call) error {
 	for i, arg := range c.args {
@@ -127,7 +127,7 @@ func judgeNode(c *call) error {
 			if arg == "inspect" {
 				return refuse("node inspect is a debugger; run the script instead")
 			}
-			return nil // the script; the rest is its arguments
+			return nil // the script; its arguments follow
 		}
 		name, value, glued := strings.Cut(arg, "=")
 		switch {

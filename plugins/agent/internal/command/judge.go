@@ -101,7 +101,7 @@ func judgeInterpreter(letters string) func(*call) error {
 	return func(c *call) error {
 		for _, arg := range c.args {
 			if !strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "+") {
-				return nil // the script; the rest belongs to it
+				return nil // the script; its arguments follow
 			}
 			if strings.Trim(shortLetters(arg), letters) != "" || shortLetters(arg) == "" {
 				return refuse("%s passes code as an argument, or is not known; write code to a file and run the file", arg)

@@ -141,7 +141,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestAllowed: U173, U174: useful commands run unchanged, by their effect.
+// TestAllowed: U173, U174: useful commands are allowed unchanged, with the right effect.
 func TestAllowed(t *testing.T) {
 	rules, base := newRules(t)
 	for effect, lines := range map[sdk.Effect][]string{
@@ -200,7 +200,7 @@ func checkAllowed(t *testing.T, rules command.Rules, line, want string, effect s
 	}
 }
 
-// TestDirectory: U174: the directory is a parameter or git's -C, and arguments are relative to it.
+// TestDirectory: U174: the directory is a parameter or the option -C, and arguments are relative to it.
 func TestDirectory(t *testing.T) {
 	rules, _ := newRules(t)
 	for _, c := range []struct{ line, dir, want string }{
@@ -331,7 +331,7 @@ func TestPlantedProgram(t *testing.T) {
 	}
 }
 
-// TestLine: D7: a policy judges the words that run, in any spelling of the line.
+// TestLine: D7: the canonical line has exactly the words of the command, so that a policy judges them.
 func TestLine(t *testing.T) {
 	for _, words := range [][]string{{"git", "push"}, {"git", "a b", "it's", `say "hi"`, "", "$x", "a;b", "*", "~", "#", "é", `a\b`, "{a,b}", "!x", "a=b"}} {
 		again, err := command.SplitWords(command.JoinWords(words))

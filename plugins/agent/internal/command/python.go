@@ -7,7 +7,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// pythonModules are the modules that -m may run, besides those of the workspace.
+// pythonModules are the modules that -m may run, besides the modules of the workspace.
 var pythonModules = strings.Fields("pytest unittest doctest compileall py_compile mypy ruff black flake8 isort pyright build venv pip json.tool tabnanny pycodestyle")
 
 // pythonUnsafeOptions are options of these modules that name a program or code; argparse accepts abbreviations of them.
@@ -26,7 +26,7 @@ func judgePython(c *call) error {
 		case letters == "" && strings.HasPrefix(arg, "-") && arg != "-":
 			return refuse("python %s is not known", arg)
 		case letters == "":
-			return nil // the script; the rest is its arguments
+			return nil // the script; its arguments follow
 		}
 		at := strings.IndexFunc(letters, func(r rune) bool { return !strings.ContainsRune("bBdEhOqRsSuvVx", r) })
 		if at < 0 {

@@ -20,8 +20,8 @@ type Rules struct {
 	Path string
 	// Offline refuses commands that are known to use the network.
 	Offline bool
-	// Guarded reports whether a path relative to the workspace holds secrets: no argument may name an existing one. May be
-	// nil.
+	// Guarded reports whether a path relative to the workspace holds secrets: no argument may name an existing path of
+	// this kind. Nil guards no path.
 	Guarded func(path string) bool
 }
 
@@ -31,7 +31,7 @@ type Command struct {
 	Args []string
 	// Path is the executable, absolute and outside the workspace.
 	Path string
-	// Dir is its working directory, relative to the workspace, without links.
+	// Dir is the working directory, relative to the workspace, without links.
 	Dir string
 	// Effect is the kind of side effect, which decides whether the command may be repeated after a crash.
 	Effect sdk.Effect

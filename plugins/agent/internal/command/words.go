@@ -45,7 +45,7 @@ func SplitWords(line string) ([]string, error) {
 	return words, nil
 }
 
-// checkPrintable refuses characters that a user who is asked for approval cannot see.
+// checkPrintable refuses long lines, line breaks, and characters that a user cannot see in an approval.
 func checkPrintable(line string) error {
 	switch {
 	case len(line) > MaxLine:

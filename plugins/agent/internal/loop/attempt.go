@@ -28,7 +28,7 @@ type Attempt struct {
 	MaxTokens int
 	// System is appended to the loop's system prompt.
 	System string
-	// MaxTurns limits the replies of the attempt if the request does not; at least 1.
+	// MaxTurns limits the replies of an attempt that has no step and no limit in its request; at least 1.
 	MaxTurns int
 	// Retries limits the repeats of a request after temporary failures.
 	Retries int
@@ -71,7 +71,7 @@ func (a Attempt) checkBudget(c *conversation, next int64) error {
 	return nil
 }
 
-// replyLimit returns the limit of a reply in tokens: the configured limit, reduced to the rest of the budget.
+// replyLimit returns the limit of a reply in tokens: the configured limit, reduced to the remaining budget.
 func (a Attempt) replyLimit(used int64) int {
 	b := a.Request.Budget
 	if b == nil || b.MaxTokens == nil {
@@ -81,7 +81,7 @@ func (a Attempt) replyLimit(used int64) int {
 	return min(limit, cmp.Or(a.MaxTokens, model.DefaultMaxTokens))
 }
 
-// systemPrompt returns the rules of the work within a number of turns; the task is in the first message.
+// systemPrompt returns the system prompt, with the limit of turns; the task is in the first message.
 func (a Attempt) systemPrompt(turns int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "You work in the project directory %s with the tools available to you.\n", a.Request.WorkDir)

@@ -64,7 +64,7 @@ func (l *loop) makeCalls(ctx context.Context, t *turn) error {
 	return l.perform(ctx, t, batch)
 }
 
-// prepare checks a call and decides whether and how it is made.
+// prepare checks a call and decides whether the call is made, resumed or refused.
 func (l *loop) prepare(t *turn, i int) *pendingCall {
 	call, id := t.Reply.Calls[i], callID(t, i)
 	wrong := func(format string, args ...any) *pendingCall {
@@ -143,7 +143,7 @@ func (l *loop) recordVerdict(t *turn, a *pendingCall) {
 	l.recordResult(t, a.i, call, result, a.result.Key)
 }
 
-// verdictResult returns the result of a call by its verdict. The result of the tool counts only if the verdict is run.
+// verdictResult returns the result of a call by its verdict. The result of the tool counts only for the verdict "run".
 func verdictResult(id string, v sdk.Verdict, made tool.Result) sdk.ToolResult {
 	result := sdk.ToolResult{CallID: id, Status: made.Status, Result: made.Data}
 	refusal := tool.Refusal{Code: tool.CodeDenied, Message: "not allowed: " + v.Reason}
@@ -172,7 +172,7 @@ func (l *loop) recordResult(t *turn, i int, call sdk.ToolCall, result sdk.ToolRe
 			l.conversation.recordChanges(call.Paths)
 		}
 	}
-	if key != "" && !slices.Contains(l.conversation.readKeys(), key) { // else the result was "unchanged"
+	if key != "" && !slices.Contains(l.conversation.readKeys(), key) { // a known key means that the result was "unchanged"
 		m.ReadKey = key
 	}
 	t.record(i, m)

@@ -27,7 +27,7 @@ func (l *loop) checkClaim(ctx context.Context, t *turn, c claim) (string, error)
 		}
 	}
 	var v verification
-	_ = json.Unmarshal(l.step.Verification, &v) // a text is for the agent
+	_ = json.Unmarshal(l.step.Verification, &v) // a plain text is a verification for the agent alone
 	if missing, err := missingFile(l.Request.WorkDir, v.Files); missing != "" || err != nil {
 		return missing, err
 	}
@@ -78,7 +78,7 @@ func (l *loop) callVerification(ctx context.Context, t *turn, id, command string
 	switch verdict.Action {
 	case sdk.VerdictRun:
 		made = prepared.Run(ctx)
-	case sdk.VerdictSkip: // a claim cannot do without it
+	case sdk.VerdictSkip: // a claim needs its verification
 		verdict.Action = sdk.VerdictDeny
 	}
 	result := verdictResult(id, verdict, made)

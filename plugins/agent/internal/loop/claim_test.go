@@ -245,7 +245,7 @@ func TestArtifactFile(t *testing.T) {
 }
 
 // TestFinishDefinition: finish takes an artifact only if one is needed, with its schema, or with the schema in the
-// description if its references would break.
+// description if the schema's references would break.
 func TestFinishDefinition(t *testing.T) { // U166
 	parameters := func(schema string) string {
 		s := &scriptedModel{replies: []model.Reply{newReply("", "finish", `{"outcome":"fail","summary":"s"}`)}}

@@ -1,5 +1,5 @@
 // Package loop runs one attempt. It asks a model, makes the tool calls that the model requests, and returns their
-// results to the model. It continues until the model finishes and checks confirm it, or a limit is reached.
+// results to the model. It continues until the model finishes and checks confirm its claim, or a limit is reached.
 //
 // Start with [Run]. A turn is one reply of the model:
 //

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// scriptedModel is a model whose reply depends on the number of its replies in the conversation: like a real one, it repeats
-// itself when it gets the same request.
+// scriptedModel is a model whose reply depends on the number of its replies in the conversation: like a real model, it
+// repeats itself when it gets the same request.
 type scriptedModel struct {
 	replies []model.Reply
 	errs    map[int]error // by the number of the request, from 1
@@ -171,7 +171,7 @@ type entry struct {
 	checkpoint     *sdk.Checkpoint
 }
 
-// record reports whether the kernel is alive.
+// record adds a record, and reports whether the kernel is alive.
 func (j *journal) record(e entry) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -56,7 +56,7 @@ type finish struct {
 //go:embed finish.json
 var finishParameters []byte
 
-// newFinish returns the tool for a request. It takes an artifact if one is needed and no other tool takes it.
+// newFinish returns the tool for a request. The tool takes an artifact if one is needed and no other tool takes it.
 func newFinish(r sdk.ExecuteRequest, handover string) (*finish, error) {
 	f := &finish{handover: handover, isStep: r.StepID != "", needsArtifact: len(r.ArtifactSchema) > 0 || r.Paths.Artifact != "" && r.StepID == ""}
 	var parameters map[string]any
@@ -65,7 +65,7 @@ func newFinish(r sdk.ExecuteRequest, handover string) (*finish, error) {
 	}
 	properties, takesArtifact := parameters["properties"].(map[string]any), f.needsArtifact && handover == ""
 	if takesArtifact {
-		properties["artifact"] = true // its faults are reported separately
+		properties["artifact"] = true // the artifact's faults are reported separately
 	}
 	plain, err := json.Marshal(parameters)
 	if err != nil {
@@ -102,8 +102,8 @@ func (f *finish) definition() model.Tool {
 	}
 }
 
-// handoverTool returns the name of the tool that takes the artifact, "" if the request names none or one that exists: the
-// kernel reads the arguments of an existing tool.
+// handoverTool returns the name of the tool that takes the artifact. It is "" for a step, without a name, or for an
+// existing tool, whose arguments the kernel reads.
 func handoverTool(r sdk.ExecuteRequest, tools []model.Tool) string {
 	exists := func(t model.Tool) bool { return t.Name == r.ArtifactTool }
 	if r.StepID != "" || r.ArtifactTool == finishTool || slices.ContainsFunc(tools, exists) {
@@ -128,7 +128,7 @@ func (f *finish) handoverDefinition(schema json.RawMessage) model.Tool {
 	return t
 }
 
-// step describes the execution of a step, as far as the plan's item does.
+// step has the fields of a plan's item that the loop checks.
 type step struct {
 	Action       string          `json:"action"`
 	Verification json.RawMessage `json:"verification"`
@@ -186,7 +186,7 @@ func (f *finish) artifactFault(c claim, file string) string {
 	return ""
 }
 
-// readClaim decodes and checks the arguments of finish. The text is their fault, "" for none.
+// readClaim decodes and checks the arguments of finish. The returned text is the arguments' fault, "" for none.
 func (f *finish) readClaim(call model.Call) (claim, string) {
 	if call.Malformed != "" {
 		return claim{}, "the arguments are not a JSON object: " + call.Malformed
@@ -213,7 +213,7 @@ func (f *finish) textClaim(t *turn, silentReplies int) *claim {
 	return &claim{Outcome: outcomeSuccess, Summary: text}
 }
 
-// missingFile returns the reason why a file that the step's verification names is missing, "" if none is.
+// missingFile returns the reason why a file that the step's verification names is missing, "" if none is missing.
 func missingFile(dir string, files []string) (string, error) {
 	if len(files) == 0 {
 		return "", nil

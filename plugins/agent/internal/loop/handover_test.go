@@ -13,7 +13,7 @@ import (
 )
 
 // TestHandOver: U153: a tool with the artifact's schema as its parameters takes the artifact. Faulty artifacts are sent
-// back, the last one counts, and finish takes none.
+// back, the last artifact counts, and finish takes no artifact.
 func TestHandOver(t *testing.T) {
 	const schema = `{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`
 	work := func(w *Attempt) {
@@ -71,7 +71,7 @@ func TestNoHandOver(t *testing.T) {
 	}
 }
 
-// TestHandOverSchemas: a schema that is not a plain object goes into the description, because services refuse it.
+// TestHandOverSchemas: a schema without type object goes into the description, because services require that type.
 func TestHandOverSchemas(t *testing.T) {
 	f := &finish{handover: "submit"}
 	for schema, words := range map[string]bool{``: false, `true`: true, `{"required":["a"]}`: true, `{"type":"object"}`: false} {

@@ -54,7 +54,7 @@ func newLoop(a Attempt) (*loop, error) {
 	return l, nil
 }
 
-// run makes turns until one ends the attempt.
+// run makes turns until a turn ends the attempt.
 func (l *loop) run(ctx context.Context) (sdk.ExecuteResult, error) {
 	for {
 		end, err := l.act(ctx)
@@ -95,7 +95,7 @@ func (l *loop) finishAttempt(c claim) (sdk.ExecuteResult, error) {
 			return failureResult(err)
 		}
 	}
-	if last := l.conversation.lastTurn(); last == nil || len(last.Reply.Calls) > 0 { // else the claim was streamed already
+	if last := l.conversation.lastTurn(); last == nil || len(last.Reply.Calls) > 0 { // a text reply was streamed already
 		l.Exchange.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: c.text()})
 	}
 	return sdk.ExecuteResult{Outcome: sdk.OutcomeSucceeded}, nil
@@ -176,8 +176,8 @@ func (l *loop) requestReply(ctx context.Context, r model.Request) (model.Reply, 
 	return reply, nil
 }
 
-// watchSilence returns a context that ends when the service is silent for longer than a limit, 0 for none. A call of alive
-// restarts the time, and while extends it once.
+// watchSilence returns a context that ends when the service is silent for longer than limit; 0 is no limit. A call of
+// alive restarts the time, which while extends once.
 func watchSilence(ctx context.Context, limit time.Duration) (watched context.Context, alive func(while time.Duration), stop func()) {
 	if limit <= 0 {
 		return ctx, func(time.Duration) {}, func() {}

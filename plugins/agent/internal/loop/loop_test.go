@@ -335,7 +335,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestSilence: a service that asks for a pause is not silent; one that hangs is.
+// TestSilence: a service that asks for a pause is not silent; a service that hangs is silent.
 func TestSilence(t *testing.T) { // U178
 	busy := failure.New(failure.ProviderFailed, "busy")
 	busy.Retryable, busy.RetryAfterSeconds = true, 30

@@ -24,12 +24,12 @@ func (a *pendingCall) isExclusive() bool {
 	return a.refusal == nil && a.resumed == nil && a.prepared.Effect != sdk.EffectNone
 }
 
-// callID returns the id of a call. It is the same whenever the same reply is processed.
+// callID returns the id of a call. The id is the same whenever the same reply is processed.
 func callID(t *turn, i int) string {
 	return fmt.Sprintf("t%d.%d-%s", t.N, i+1, truncate(t.Reply.Calls[i].ID, 80))
 }
 
-// exitCode returns the exit code in a result, 0 if it has none.
+// exitCode returns the exit code in a result, 0 if the result has none.
 func exitCode(result json.RawMessage) int {
 	var ended struct {
 		ExitCode int `json:"exit_code"`

@@ -72,7 +72,7 @@ func (c claim) setOutcome(result map[string]any, hasContract bool) {
 	}
 }
 
-// text returns the end of the output: the claim's texts and the artifact, which readers may look for there.
+// text returns the end of the output: the claim's texts and the artifact.
 func (c claim) text() string {
 	text := c.Summary + "\n"
 	if c.Question != "" {

@@ -23,7 +23,7 @@ func fullModel() *scriptedModel {
 	bad := newReply("", "no_such_tool", `{}`, "run_terminal", `{"command":"go vet"}`)
 	return &scriptedModel{replies: []model.Reply{
 		newReply("I look.", "read_file", `{"path":"a"}`, "read_file", `{"path":"b"}`, "write_file", `{"path":"c"}`),
-		newReply("", "finish", success), // the action is RUN_COMMAND
+		newReply("", "finish", success), // too early: the step's action RUN_COMMAND needs a command
 		bad,
 		newReply("", "run_terminal", `{"command":"go test 1"}`, "write_file", `{"path":"d"}`, "run_terminal", `{"command":"go test 2"}`),
 		newReply("only text"),
@@ -161,7 +161,7 @@ func TestClaimWithSecretAfterCrash(t *testing.T) { // U180, U177
 	}
 }
 
-// TestHandOverWithSecretAfterCrash: an artifact that was handed over is void after a crash for the same reason.
+// TestHandOverWithSecretAfterCrash: an artifact with a secret is void after a crash: the checkpoint lacks the secret.
 func TestHandOverWithSecretAfterCrash(t *testing.T) { // U180, U177
 	const key = "sk-made-up-0123456789abcdef"
 	s := &scriptedModel{replies: []model.Reply{newReply("", "submit", `{"key":"`+key+`"}`), newReply("", "submit", `{"key":"in the vault"}`, "finish", success)}}
@@ -203,6 +203,6 @@ func FuzzResume(f *testing.F) {
 			Request:  sdk.ExecuteRequest{WorkDir: run, Resume: &sdk.Resume{Checkpoint: sdk.Checkpoint{Turn: 1, Blob: blob}}},
 			Exchange: &journal{}, Client: &scriptedModel{replies: []model.Reply{newReply("", "finish", success)}}, Tools: newCountingTools(), MaxTurns: 3,
 		}
-		_, _ = Run(t.Context(), w) // it must end
+		_, _ = Run(t.Context(), w) // the run must end
 	})
 }

@@ -57,7 +57,7 @@ func (l *loop) usage() *sdk.Usage {
 	return &u
 }
 
-// baseRequest returns the next request without a limit of its reply.
+// baseRequest returns the next request without the model, the effort and the limit of the reply.
 func (l *loop) baseRequest() model.Request {
 	return model.Request{System: l.systemPrompt(l.limit), Messages: l.conversation.messages(l.Request.Prompt), Tools: l.tools}
 }

@@ -13,7 +13,7 @@ import (
 const (
 	fullResults = 10   // newest results in full
 	keptCalls   = 60   // calls in total
-	keptTurns   = 40   // turns that stay after more than keptCalls calls or twice as many turns
+	keptTurns   = 40   // most turns that stay once there are more than keptCalls calls or 2*keptTurns turns
 	shortText   = 1000 // bytes of a model's text or a note outside the window
 	shortValue  = 200  // bytes of a text in arguments outside the window
 )
@@ -48,7 +48,7 @@ func (t *conversation) drop(n int) {
 	t.Turns = append([]turn(nil), t.Turns[n:]...)
 }
 
-// shorten keeps only the subject of an old turn.
+// shorten shortens the texts and arguments of an old turn, and drops its thinking.
 func (t *turn) shorten() {
 	t.Reply.Thinking = nil
 	t.Reply.Text, t.Note = truncate(t.Reply.Text, shortText), truncate(t.Note, shortText)
@@ -111,7 +111,7 @@ func truncateValues(v any) any {
 	return v
 }
 
-// truncate returns the beginning of a text.
+// truncate returns a text, cut to limit bytes and marked with … if it is longer.
 func truncate(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -32,7 +32,7 @@ func (e *endless) Reply(_ context.Context, r model.Request, text func(string)) (
 		}
 	}
 	e.most = max(e.most, size)
-	e.requests = []model.Request{r} // the last one
+	e.requests = []model.Request{r} // the last request
 	text("so")
 	return newReply(strings.Repeat("words ", 200),
 		"write_file", fmt.Sprintf(`{"path":"f%d","content":%q}`, e.n, strings.Repeat("y", 6000)),
@@ -60,7 +60,7 @@ func TestWindow(t *testing.T) { // U165, U183
 	}
 }
 
-// TestKeep: the tools get the keys of the reads that the model still has in full, and no others.
+// TestKeep: the tools get the keys of the reads that the model still has in full, and no other keys.
 func TestKeep(t *testing.T) { // U183
 	s := &scriptedModel{}
 	for i := range 13 {

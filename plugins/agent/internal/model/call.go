@@ -32,7 +32,7 @@ func completeCalls(drafts []*draft) []Call {
 	return calls
 }
 
-// parseArguments returns the arguments that a model wrote as compact JSON. Empty text and null are an empty object.
+// parseArguments converts the arguments that a model wrote to compact JSON. Empty text and null become an empty object.
 func parseArguments(written string) (args json.RawMessage, malformed string) {
 	text := strings.TrimSpace(written)
 	var object map[string]json.RawMessage

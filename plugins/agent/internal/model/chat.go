@@ -101,7 +101,7 @@ type chatCall struct {
 
 // chatUsage has nil for counts that the service does not report.
 type chatUsage struct {
-	PromptTokens        *int64 `json:"prompt_tokens"` // with those of the cache
+	PromptTokens        *int64 `json:"prompt_tokens"` // including cached tokens
 	CompletionTokens    *int64 `json:"completion_tokens"`
 	PromptTokensDetails struct {
 		CachedTokens     *int64 `json:"cached_tokens"`

@@ -105,7 +105,7 @@ func (f classifier) cut(ctx context.Context) error {
 // or the inner object alone.
 func (f classifier) classifyAnswer(status int, header http.Header, body []byte) error {
 	fault := outcome.Fault{Status: status, RetryAfter: outcome.RetryAfter(header, time.Now())}
-	if text := strings.TrimSpace(string(body)); !strings.HasPrefix(text, "<") { // a page of a proxy
+	if text := strings.TrimSpace(string(body)); !strings.HasPrefix(text, "<") { // "<" begins a page of a proxy
 		fault.Message = text
 	}
 	var envelope struct{ Error json.RawMessage }

@@ -32,7 +32,7 @@ func (m *messages) Reply(ctx context.Context, r Request, text func(string)) (Rep
 // cacheMark ends a part that repeats in each turn; the service caches the request up to a mark.
 var cacheMark = object{"type": "ephemeral"}
 
-// messageRoles are the API's roles: it has no role for results.
+// messageRoles are the API's roles: the API has no role for results.
 var messageRoles = map[Role]Role{User: User, Assistant: Assistant, Results: User}
 
 // messageRequest converts a request. Its marked parts are tools and system prompt, then the first message.
@@ -126,7 +126,7 @@ type messageReply struct {
 	usage    sdk.Usage
 }
 
-// block is the part of the reply that a content block extends. Both fields are nil for ignored kinds of blocks.
+// block is the part of the reply that a content block extends. Both fields are nil for text and for ignored blocks.
 type block struct {
 	call     *draft
 	thinking *Thinking

@@ -23,7 +23,7 @@ type Request struct {
 	Messages []Message
 	// Tools are the tools that the model may call. Without tools it can only answer in text.
 	Tools []Tool
-	// MaxTokens limits the reply. Default: the service's limit, or [DefaultMaxTokens] where the API requires one.
+	// MaxTokens limits the reply. Default: the service's limit, or [DefaultMaxTokens] where the API requires a limit.
 	MaxTokens int
 	// Effort is the reasoning effort in the service's terms. Default: the service's.
 	Effort string

@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// NetworkPolicy restricts connections. The zero value allows all, through the proxy that the environment names.
+// NetworkPolicy restricts connections. The zero value allows all connections, through the environment's proxy.
 type NetworkPolicy struct {
 	// Local restricts connections to this machine and Networks, without a proxy.
 	Local    bool
@@ -22,7 +22,7 @@ type NetworkPolicy struct {
 	// Mode is the user's name for the restriction, for messages.
 	Mode string
 
-	resolver *net.Resolver // nil: the system's
+	resolver *net.Resolver // nil: the system's resolver
 }
 
 // check examines the address without resolving its host name; control checks resolved addresses at connection time.

@@ -61,7 +61,7 @@ func streamEvents[T any](ctx context.Context, s service, request object, add fun
 	}
 	defer answer.Close()
 	for e, err := range sse.Read(answer, &sse.ReadConfig{MaxEventSize: maxEvent}) {
-		if strings.HasPrefix(e.Data, "[DONE]") { // of Chat Completions
+		if strings.HasPrefix(e.Data, "[DONE]") { // the end of Chat Completions
 			return nil
 		}
 		var event T

@@ -7,8 +7,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// capture keeps the beginning and the end of a stream: several times the shown size, so that no secret is
-// cut in two in the shown part. One goroutine writes; others read after it has ended.
+// capture keeps the beginning and the end of a stream: several times the shown size, so that no secret is cut in two in
+// the shown part. One goroutine writes; other goroutines read after the writer has ended.
 type capture struct {
 	first, last []byte
 	most        int // maximum bytes of first, and of last
@@ -39,7 +39,7 @@ func (c *capture) drop(n int) {
 	c.last = append(c.last[:0], c.last[n:]...)
 }
 
-// tail returns at most the last most bytes of the stream.
+// tail returns the end of the stream; most is the limit in bytes.
 func (c *capture) tail(most int) string {
 	if len(c.last) >= most || len(c.first) == 0 {
 		return string(c.last[max(len(c.last)-most, 0):])
@@ -54,7 +54,7 @@ func (c *capture) text(redactor *redact.Redactor) string {
 		return redactor.Text(text(slices.Concat(c.first, c.last)))
 	}
 	last := text(c.last)
-	if i := strings.IndexByte(last, '\n'); i >= 0 { // the first line lacks its beginning
+	if i := strings.IndexByte(last, '\n'); i >= 0 { // its first line is incomplete
 		last = last[i+1:]
 	}
 	return redactor.Text(text(c.first)) + "\n" + redactor.Text(last)

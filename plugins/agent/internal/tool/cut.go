@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// bytesPerToken is a rule of thumb for texts and code.
+// bytesPerToken is the estimated size of a token in texts and code.
 const bytesPerToken = 4
 
 // truncated counts the parts that a result lacks.
@@ -27,8 +27,8 @@ func (t *truncated) add(other *truncated) *truncated {
 	return t
 }
 
-// cutMiddle keeps the beginning and the end of a text of more than most bytes, 60 to 40, in whole lines if possible. A line
-// between them says how much is missing.
+// cutMiddle keeps the beginning and the end of a text that exceeds most, in bytes, 60 to 40, in whole lines if
+// possible. A line between them counts the missing lines and characters.
 func cutMiddle(text string, most int) (string, *truncated) {
 	if len(text) <= most {
 		return text, nil
@@ -51,7 +51,7 @@ func head(text string, most int) string {
 	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
-// fitEntries drops entries from the end until the rest fits in most bytes, and returns the number of dropped ones.
+// fitEntries returns the first entries that fit in the limit most, in bytes, and the number of dropped entries.
 func fitEntries[T any](entries []T, most int, size func(T) int) ([]T, int) {
 	for i, entry := range entries {
 		if most -= size(entry); most < 0 {

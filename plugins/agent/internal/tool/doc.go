@@ -10,5 +10,5 @@
 //
 // Approvals and the journal belong to the loop. The kernel checks the paths of file tools against the files that a
 // policy protects; this package checks searches and the arguments of commands against them. Apart from policies, no
-// tool writes into a .git directory, a search skips files named like secrets, and no command may name such a file.
+// file tool writes into .git, a search skips files named like secrets, and no command may name such a file.
 package tool

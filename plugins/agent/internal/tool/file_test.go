@@ -66,7 +66,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadIsCut: U183: a large result loses its middle, and reports how much is missing.
+// TestReadIsCut: U183: a large result loses its middle, and counts the missing part.
 func TestReadIsCut(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) { o.ResultTokens = 100 })
 	var text strings.Builder
@@ -174,7 +174,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestPrepared: U175: effect, category, paths and preview of each call.
+// TestPrepared: U175: each prepared call has its effect, category, paths and preview.
 func TestPrepared(t *testing.T) {
 	b := newBench(t, nil)
 	b.program("git", "")
@@ -275,7 +275,7 @@ func TestCreateDirectory(t *testing.T) {
 			t.Errorf("%+v, changed %v", got, r.Changed)
 		}
 	}
-	b.ok("create_directory", map[string]any{"path": "."}, nil) // it exists
+	b.ok("create_directory", map[string]any{"path": "."}, nil) // the workspace exists
 	if r := b.run("create_directory", map[string]any{"path": "file/x"}); r.Status != sdk.ToolError {
 		t.Errorf("below a file: %s", r.Data)
 	}

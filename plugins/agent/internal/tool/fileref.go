@@ -20,7 +20,7 @@ type fileRef struct {
 	spelling string // the model's spelling
 	rel      string // relative to the workspace, without links
 	entry    bool   // the entry itself is meant, not the target of a link
-	// report is the absolute path of one of the kernel's files, "" for other files; readOnly is set for a file of Readable.
+	// report is the absolute path of a file of the kernel, "" for other files. readOnly is set for [Options.Readable].
 	report   string
 	readOnly bool
 }
@@ -46,7 +46,7 @@ func (s *Set) addReports(reports []string, readOnly bool) {
 	}
 }
 
-// locate returns the file of a path. Links are followed, except a last one if the entry itself is meant.
+// locate returns the file of a path. Links are followed, except a last link if the entry itself is meant.
 func (s *Set) locate(spelling string, entry bool) (fileRef, error) {
 	if p, ok := s.reports[path.Clean(spelling)]; ok {
 		p.spelling = spelling

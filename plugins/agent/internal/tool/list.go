@@ -11,7 +11,7 @@ import (
 // defaultEntries is the default limit of entries or matches of a call (REQUIREMENTS C6).
 const defaultEntries = 100
 
-// mostCounted limits the entries or matches that are counted, shown and omitted ones.
+// mostCounted limits the entries or matches that are counted, whether shown or omitted.
 const mostCounted = 100_000
 
 type listArgs struct {

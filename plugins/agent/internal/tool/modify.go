@@ -112,7 +112,7 @@ func (c *change) applyEdits(edits []edit, again bool) error {
 	return nil
 }
 
-// isApplied reports whether an edit was made before: its new text is in the file, and its old text only within the new one.
+// isApplied reports whether an edit was made before: text has the new part, and the old part only within the new part.
 func isApplied(text string, e edit, found int) bool {
 	if e.New == "" {
 		return found == 0

@@ -100,7 +100,7 @@ func TestPreviewIsVisible(t *testing.T) {
 	}
 }
 
-// TestModifyAgain: U177: an interrupted call may be repeated, whether it was made or not; a new one must fit the file.
+// TestModifyAgain: U177: an interrupted call may be repeated, whether it was made or not; a new call must fit the file.
 func TestModifyAgain(t *testing.T) {
 	for name, call := range map[string]map[string]any{
 		"edit": {"edits": edits("one", "1", "three", "3")}, "deleting": {"edits": edits("three\n", "")}, "diff": {"diff": modifyDiff}, "growing": {"edits": edits("three", "three and three")},

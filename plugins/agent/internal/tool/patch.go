@@ -33,7 +33,7 @@ type hunk struct {
 	atBefore, atAfter int // expected index of the first line, from 0
 }
 
-// parseDiff parses a diff.
+// parseDiff parses a unified diff that only changes the text of one file.
 func parseDiff(unified string) ([]hunk, error) {
 	if !strings.HasSuffix(unified, "\n") {
 		unified += "\n"
@@ -72,7 +72,7 @@ func newHunk(f *gitdiff.TextFragment) hunk {
 			h.after = append(h.after, line.Line)
 		}
 	}
-	if len(h.before) == 0 { // the number is then that of the line before
+	if len(h.before) == 0 { // then the position is the line before the hunk
 		h.atBefore++
 	}
 	if len(h.after) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
 )
 
-// NewSet opens the workspace and reads the contracts of the tools.
+// NewSet opens the workspace and reads the definitions of the tools.
 func NewSet(o Options) (*Set, error) {
 	s := &Set{o: o, reports: map[string]fileRef{}}
 	for _, t := range []struct {
@@ -65,7 +65,7 @@ func (s *Set) programList() string {
 // Prepare checks a call, has no effects, and may refuse the call. again means that a crash interrupted the call:
 // effects that the call already had are not errors.
 func (s *Set) Prepare(name string, args json.RawMessage, again bool) (PreparedCall, *Refusal) {
-	if name == "run_command" { // some models request it
+	if name == "run_command" { // some models use this name
 		name = "run_terminal"
 	}
 	if len(args) == 0 {
@@ -128,7 +128,7 @@ func (s *Set) find(name string) (tool, error) {
 	return tool{}, InvalidArgs("there is no tool %q; there are: %s", head(name, 100), strings.Join(names, ", "))
 }
 
-// newRefusal returns the refusal for an error, without secrets: its message may quote the model or a file.
+// newRefusal returns the refusal for an error, without secrets: the error's message may quote the model or a file.
 func (s *Set) newRefusal(err error) *Refusal {
 	r := *classify(err)
 	r.Message = s.o.Redactor.Text(r.Message)

@@ -22,7 +22,7 @@ func (s *Set) preview(name string, before []byte, exists bool, after []byte) str
 	}
 }
 
-// diff returns the unified diff of two texts. Secrets are removed before the diff, whose marks could hide them.
+// diff returns the unified diff of two texts. Secrets are removed first: the diff's marks could hide them.
 func (s *Set) diff(name string, before, after []byte) string {
 	return udiff.Unified("a/"+name, "b/"+name, s.redactText(before), s.redactText(after))
 }

@@ -89,7 +89,7 @@ func encode(value any) json.RawMessage {
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		return json.RawMessage("null") // never a result; the schema refuses it
+		return json.RawMessage("null") // the schema of every result refuses null
 	}
 	return bytes.TrimSpace(b.Bytes())
 }

@@ -74,7 +74,7 @@ func TestPathsOutside(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"trap", "evil"} { // links themselves: only deleting one does not follow it
+	for _, path := range []string{"trap", "evil"} { // links themselves: delete_file alone does not follow them
 		for name, call := range pathCalls(path) {
 			if name == "delete_file" {
 				continue

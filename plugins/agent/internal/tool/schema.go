@@ -14,7 +14,7 @@ import (
 //go:embed schema/*.json
 var schemaFiles embed.FS
 
-// readTool reads schema/<name>.json.
+// readTool returns the tool that schema/<name>.json defines.
 func readTool(name string, arguments func() arguments) (tool, error) {
 	text, err := schemaFiles.ReadFile("schema/" + name + ".json")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
-// TestContracts: U166, U167, U170: every tool has schemas. A result fits its tool's, or else is a failure; a failure has a
-// code and a message.
+// TestContracts: U166, U167, U170: every tool has schemas. A result fits the schema of its tool or is a failure; a
+// failure has a code and a message.
 func TestContracts(t *testing.T) {
 	calls := []struct {
 		name                   string

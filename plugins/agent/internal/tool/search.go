@@ -66,8 +66,8 @@ type search struct {
 	args    searchArgs
 	pattern *regexp.Regexp
 	root    *os.Root
-	top     string // where it starts, in root
-	shown   string // the same for the model
+	top     string // the start of the search, in root
+	shown   string // top as the model knows it
 	result  searchResult
 	total   int
 }

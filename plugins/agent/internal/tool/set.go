@@ -39,8 +39,8 @@ type Options struct {
 	Timeout time.Duration
 	// ResultTokens limits a result for the model, at 4 bytes per token. Default [DefaultResultTokens].
 	ResultTokens int
-	// Environ is the plugin's environment; commands get it without secrets. AddedEnviron holds the kernel's variables for the
-	// agent, which commands get unchanged.
+	// Environ is the plugin's environment; commands get it without secrets. AddedEnviron holds the kernel's variables for
+	// the agent; commands get all of them.
 	Environ      []string
 	AddedEnviron map[string]string
 	// Redactor removes secrets from results, previews and refusals.
@@ -116,8 +116,8 @@ func (s *Set) isKept(key string) bool {
 
 // PreparedCall is a checked call that may be made once it is allowed.
 type PreparedCall struct {
-	// ToolCall is the call for the kernel, without CallID and Turn. Tool is the tool's canonical name. Paths are relative to
-	// the workspace, without links; those of a report outside it are absolute. Command is in canonical form, without needless
+	// ToolCall is the call for the kernel, without CallID and Turn. Tool is the tool's canonical name. Paths are relative
+	// to the workspace, without links, or absolute for a report outside. Command is in canonical form, without needless
 	// quotes and without effect-free options, so that spelling cannot evade a policy's patterns. Preview has no secrets.
 	sdk.ToolCall
 	// Run makes the call. It repeats the checks that may have a new answer. Cancelling the context ends the call; the output

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
-// BenchmarkCall: U184: the cost of a call besides its work: checking it, and reading, writing and searching a file of 50 KB.
+// BenchmarkCall: U184: the time of a call that reads, writes, lists or searches a file of 50 KB, with its checks.
 func BenchmarkCall(b *testing.B) {
 	set, err := tool.NewSet(tool.Options{Root: b.TempDir(), Environ: []string{"PATH=/usr/bin"}, Redactor: redact.New(nil).ForAgent()})
 	if err != nil {

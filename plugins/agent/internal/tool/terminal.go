@@ -61,14 +61,14 @@ func (a terminalArgs) prepare(s *Set, p *PreparedCall) error {
 	return nil
 }
 
-// isProtected reports whether commands must not change the file: the engine's files in .claude, and files
-// that a policy protects. The kernel checks the paths of file tools, but not those of commands.
+// isProtected reports whether commands must not change the file: the engine's files in .claude, and files that a policy
+// protects. The kernel checks the paths of file tools, but not the paths of commands.
 func (s *Set) isProtected(name string) bool {
 	name = strings.ToLower(name)
 	return name == ".claude" || strings.HasPrefix(name, ".claude/") || s.matchesPolicy(name)
 }
 
-// timeLimit returns the time limit of a command, all tries together.
+// timeLimit returns the time limit of all tries of a command together.
 func (s *Set) timeLimit(asked int) time.Duration {
 	limit, most := s.o.Timeout, s.o.Timeout
 	if limit <= 0 {

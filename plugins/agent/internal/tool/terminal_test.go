@@ -26,7 +26,7 @@ type terminalData struct {
 	Truncated *struct{ Lines, Chars int }
 }
 
-// TestTerminal: U173: output, exit code and directory; a command has no shell, no input and no terminal.
+// TestTerminal: U173: a call returns the output and exit code of a command that has no shell, no input and no terminal.
 func TestTerminal(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) {
 		o.Environ = append(o.Environ, "SERVICE_TOKEN=hunter2-hunter2", "PLAIN=yes")
@@ -68,7 +68,7 @@ func TestTerminal(t *testing.T) {
 func TestTerminalTimeout(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) { o.Timeout, o.Grace = time.Second, 200*time.Millisecond })
 	pids := filepath.Join(b.out, "pids")
-	// A child and a grandchild that ignore SIGTERM.
+	// The program starts a child and a grandchild that ignore SIGTERM.
 	b.program("make", `trap '' TERM; (trap '' TERM; echo $$ >> `+pids+`; sh -c 'echo $$ >> `+pids+`; exec sleep 600') & echo partial; echo detail >&2; wait`)
 	r := b.run("run_terminal", map[string]any{"command": "make all", "timeout": 3600})
 	var got terminalData
@@ -220,7 +220,7 @@ func TestSecrets(t *testing.T) {
 }
 
 // TestRealGit: U174: the real git runs no hook, file monitor or pager of the repository. It finds no repository above
-// the workspace and does not use a directory that only looks like one.
+// the workspace and does not use a directory that only looks like a repository.
 func TestRealGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Fatal("this test needs git: ", err)
@@ -280,7 +280,7 @@ func TestRealGit(t *testing.T) {
 	}
 }
 
-// TestDefinitions: U166, K24: the descriptions of the tools for a model.
+// TestDefinitions: U166, K24: every tool has a description and an object schema for the model.
 func TestDefinitions(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) { o.Allowed = []string{"go", "git"} })
 	for _, d := range b.set.Definitions() {

@@ -34,8 +34,8 @@ func shorten(p string) string {
 }
 
 // pathFault returns the fault in the text of a path relative to the workspace, "" for none. Besides empty, long and
-// non-UTF-8 text, faults are paths that lead outside, or that another program may read so. These are absolute paths,
-// drives, home directories, backslashes, characters that look like a dot or a slash, and invisible characters.
+// non-UTF-8 text, faults are paths that lead outside, or that another program may read as such. These are absolute
+// paths, drives, home directories, backslashes, characters that look like a dot or a slash, and invisible characters.
 func pathFault(p string) string {
 	switch {
 	case p == "":
@@ -72,8 +72,8 @@ func hasDrive(p string) bool {
 	return len(p) >= 2 && p[1] == ':' && (p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z')
 }
 
-// resemblesSeparator reports whether users, or programs that normalize names to Unicode form KC, may read a character as
-// a dot or a slash. The list holds look-alikes without such a form.
+// resemblesSeparator reports whether users, or programs that normalize names to Unicode form KC, may read a character
+// as a dot or a slash. The list holds look-alikes without this form.
 func resemblesSeparator(r rune) bool {
 	return r >= utf8.RuneSelf &&
 		(strings.ContainsRune("\u2044\u2215\u2216\u29f5\u29f8\u29f9\u3002\uff61", r) ||

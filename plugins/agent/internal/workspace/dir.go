@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Dir is an open workspace. It is safe for concurrent use; the opener closes it.
+// Dir is an open workspace. It is safe for concurrent use; the caller of [Open] closes it.
 type Dir struct {
 	path string
 	root *os.Root
@@ -45,7 +45,7 @@ func (d *Dir) Root() *os.Root { return d.root }
 // Abs returns the absolute form of a resolved path.
 func (d *Dir) Abs(resolved string) string { return filepath.Join(d.path, filepath.FromSlash(resolved)) }
 
-// Rel returns an absolute path relative to the workspace. It is false for a path that is, as text, not in the workspace.
+// Rel makes an absolute path relative to the workspace. It returns false if the path is, as text, not in the workspace.
 func (d *Dir) Rel(abs string) (string, bool) {
 	rel, err := filepath.Rel(d.path, abs)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -103,7 +103,7 @@ func (d *Dir) resolve(p string, last bool) (string, error) {
 		}
 		rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
 	}
-	if why := pathFault(done); why != "" { // ./~ is ~ by then
+	if why := pathFault(done); why != "" { // ./~ has become ~
 		return "", &OutsideError{Path: p, Reason: why}
 	}
 	return done, nil

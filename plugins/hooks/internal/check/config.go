@@ -23,10 +23,10 @@ type Config struct {
 	Type string `json:"type"`
 	// Path matches files below the project, with the wildcards of [path.Match]. For file and content.
 	Path string `json:"path"`
-	// Exists is whether such a file must exist. Default true. For file.
+	// Exists is true if a matching file must exist, false if none may. Default true. For file.
 	Exists *bool `json:"exists"`
-	// Contains is a text, Matches a regular expression (RE2) that one of the files must contain; exactly one of
-	// them is set. For content.
+	// Contains is a text, Matches a regular expression (RE2) that one of the files must contain; exactly one of Contains
+	// and Matches is set. For content.
 	Contains string `json:"contains"`
 	Matches  string `json:"matches"`
 	// Command is a text that sh -c runs; Run is an alias. For command and tests.
@@ -36,8 +36,8 @@ type Config struct {
 	// end; they never become part of the text. In a check of tests, go test without "$@" runs on packages instead, and only
 	// the tests of the files count. For command and tests.
 	Files []string `json:"files"`
-	// Expect is the expected result. Default exit_zero for command, all_pass for tests. For tests, exit_zero
-	// counts the tests if there is a report, and accepts a run without one.
+	// Expect is the expected result. Default exit_zero for command, all_pass for tests. For tests, exit_zero counts the
+	// tests if there is a report, and accepts a run without a report.
 	Expect Expectation `json:"expect"`
 	// Format is the format of the test report on stdout. Default auto. For tests.
 	Format string `json:"format"`
@@ -87,7 +87,7 @@ func (e *Expectation) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// typeKeys are the keys that each type allows in addition to type itself, the required ones first.
+// typeKeys are the keys that each type allows in addition to type itself, the required keys first.
 var typeKeys = map[string]struct{ required, optional []string }{
 	typeFile:    {[]string{"path"}, []string{"exists"}},
 	typeContent: {[]string{"path"}, []string{"contains", "matches"}},
@@ -151,7 +151,7 @@ func (c *Config) checkType() error {
 	return err
 }
 
-// checkKeys checks the written keys against those of the type.
+// checkKeys checks the written keys against the keys of the type.
 func (c *Config) checkKeys(raw json.RawMessage) error {
 	var written map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &written); err != nil {

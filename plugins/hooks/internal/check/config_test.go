@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firingtest"
 )
 
-// The error of an invalid key names it (REQUIREMENTS U243).
+// The error of an invalid key names the key (REQUIREMENTS U243).
 func TestValidate(t *testing.T) {
 	action := New()
 	firingtest.Validate(t, action, [][2]string{

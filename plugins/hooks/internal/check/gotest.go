@@ -9,7 +9,7 @@ import (
 )
 
 // goTest reads the output of go test -json, the events of test2json. Tests and subtests count. A package that failed
-// without a failed test, such as one that does not build, counts as a failed test.
+// without a failed test, such as a package that does not build, counts as a failed test.
 type goTest struct {
 	files    goFiles // only their tests count; nil for all
 	began    bool

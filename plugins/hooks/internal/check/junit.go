@@ -98,7 +98,7 @@ func (c junitCase) failed() bool { return len(c.Failures) > 0 || len(c.Errors) >
 // expectedToFail reports whether the case is expected to fail, which Node.js reports as both failed and skipped.
 func (c junitCase) expectedToFail() bool { return len(c.Skipped) > 0 && c.Skipped[0].Type == "todo" }
 
-// String returns the name of the case, with that of its class.
+// String returns the name of the case, with the name of its class.
 func (c junitCase) String() string {
 	if c.Class == "" || strings.HasPrefix(c.Name, c.Class) {
 		return c.Name

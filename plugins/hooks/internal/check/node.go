@@ -8,13 +8,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// nodeTest reads the output of node --test with reporter spec or tap: the counts at the end, which both print since
-// Node.js 18, and the test names. A cancelled test counts as failed, a test marked todo as skipped.
+// nodeTest reads the output of node --test with reporter spec or tap: the counts at the end, which both reporters print
+// since Node.js 18, and the test names. A cancelled test counts as failed, a test marked todo as skipped.
 type nodeTest struct {
 	tally     results
 	counts    map[string]int // of an unfinished block of counts
 	inSummary bool           // below the header of the failed tests
-	point     *point         // the last point, until its lines show whether it is a suite
+	point     *point         // the last TAP point, until its lines show whether it is a suite
 }
 
 var (

@@ -46,7 +46,7 @@ func newReport(format string) report {
 	return &autoReport{}
 }
 
-// autoReport detects the format by the first line that identifies one, and reads the rest in that format.
+// autoReport detects the format by the first line that identifies it, and reads from this line on in that format.
 type autoReport struct{ report report }
 
 func (a *autoReport) readLine(line []byte) []byte {
@@ -71,7 +71,7 @@ func (a *autoReport) results() (results, error) {
 	return a.report.results()
 }
 
-// reportBegan reports whether the command printed a report, even one without tests.
+// reportBegan reports whether the command printed a report, even a report without tests.
 func reportBegan(r report) bool {
 	switch r := r.(type) {
 	case *autoReport:

@@ -116,7 +116,7 @@ func TestRecordedReports(t *testing.T) {
 			}
 			formats := []string{tt.format, formatAuto}
 			if tt.name == "node-tap" {
-				formats = formats[:1] // without a format it is TAP
+				formats = formats[:1] // with format auto the report counts as TAP
 			}
 			checkCounts(t, string(text), tt.want, formats...)
 		})
@@ -179,7 +179,7 @@ func FuzzTAP(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkResults(t, &tap{}, text) })
 }
 
-// pythonFailed are the failed tests in the recordings of unittest; two subtests of the last one fail.
+// pythonFailed are the failed tests in the recordings of unittest; two subtests of the last test fail.
 var pythonFailed = []string{"test_a.S.setUpClass", "test_a.T.test_err", "test_a.T.test_bad", "test_a.T.test_sub"}
 
 func FuzzUnittest(f *testing.F) {

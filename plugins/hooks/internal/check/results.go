@@ -95,8 +95,8 @@ type Facts struct {
 	// Counts holds the matching files (file, content), the warnings (command with max_warnings), or the passed,
 	// failed and skipped tests (tests).
 	Counts map[string]int `json:"counts,omitempty"`
-	// Failed and PassedTests are the names of failed and passed tests: the first ones, then the number of the
-	// remaining ones. They are empty if the report has no names.
+	// Failed and PassedTests are the names of failed and passed tests: the first names, then the number of the remaining
+	// names. They are empty if the report has no names.
 	Failed      []string `json:"failed,omitempty"`
 	PassedTests []string `json:"passed_tests,omitempty"`
 	// Output is the end of the command's output, without colours.

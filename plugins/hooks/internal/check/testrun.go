@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// measureTests measures the tests that a command runs, by its report on stdout or by that of Python's unittest on
+// measureTests measures the tests that a command runs, by its report on stdout or by the report of Python's unittest on
 // stderr.
 func measureTests(ctx context.Context, runner *firing.Runner, config Config, req sdk.HookRequest) (Facts, error) {
 	printed := &firing.TailBuffer{Max: maxOutput}
@@ -66,8 +66,8 @@ func measureTests(ctx context.Context, runner *firing.Runner, config Config, req
 	}, nil
 }
 
-// factsWithoutTests returns the facts of a run in which no test was counted, or an error if they require a test. ok is
-// false if the command failed and its tests had to pass.
+// factsWithoutTests returns the facts of a run in which no test was counted, or an error if the expectation requires a
+// test. ok is false if the command failed and its tests had to pass.
 func (c Config) factsWithoutTests(end cliagent.End, printed string, began, goText bool) (facts Facts, ok bool, err error) {
 	facts = Facts{ExitCode: &end.ExitCode, Output: printed}
 	switch {

@@ -21,7 +21,7 @@ import (
 // Runner runs the user's commands. It is safe for concurrent use.
 type Runner struct {
 	Environ func() []string
-	TempDir string // directory of the context file; "" is the system's
+	TempDir string // directory of the context file; "" is the system's directory
 
 	mu  sync.Mutex
 	Log io.Writer // receives the lines that commands write to stderr

@@ -34,7 +34,7 @@ func AllowedAnswer(point sdk.HookPoint, answer sdk.HookAnswer) sdk.HookAnswer {
 	return answer
 }
 
-// ContextAnswer returns an answer that hands a text to the agents; an empty text continues.
+// ContextAnswer returns an answer that hands a text to the agents; for an empty text the answer is to continue.
 func ContextAnswer(text string) sdk.HookAnswer {
 	if text == "" {
 		return sdk.HookAnswer{Action: sdk.ActionContinue}

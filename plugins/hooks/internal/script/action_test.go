@@ -225,7 +225,7 @@ func TestScriptConforms(t *testing.T) {
 	})
 }
 
-// The error of an invalid key names it (REQUIREMENTS U243).
+// The error of an invalid key names the key (REQUIREMENTS U243).
 func TestValidate(t *testing.T) {
 	action := New()
 	firingtest.Validate(t, action, [][2]string{

@@ -222,7 +222,7 @@ func TestWebhookRetries(t *testing.T) {
 	}
 }
 
-// A response that is too late has a kind of its own, whether the service hangs or the retries exceed the limit.
+// A late response causes its own kind of failure, whether the service hangs or the retries exceed the limit.
 func TestWebhookTimesOut(t *testing.T) {
 	s := serve(t, respondWith(503, "busy"), waitForCaller)
 	req := firingtest.Request(t, configJSON(s.URL, ""), nil)

@@ -17,7 +17,7 @@ import (
 type Config struct {
 	// URL receives the POST request; http or https. Required.
 	URL string `json:"url"`
-	// Headers are sent in addition to the action's own. ${NAME} in a value is replaced by the variable NAME.
+	// Headers are sent in addition to the action's own headers. ${NAME} in a value is replaced by the variable NAME.
 	Headers map[string]string `json:"headers"`
 	// SecretEnv names the variable that holds the signature key. Default: no signature.
 	SecretEnv string `json:"secret_env"`
@@ -88,7 +88,7 @@ func (c Config) checkHeaders() error {
 }
 
 // resolve returns the configured headers, with the variables replaced, and the signature key, nil for none. The error
-// names all variables that are not set or empty.
+// names all variables that are unset or empty.
 func (c Config) resolve(lookup func(string) (string, bool)) (header http.Header, secret []byte, err error) {
 	header = http.Header{}
 	var missing []string

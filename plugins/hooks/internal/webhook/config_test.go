@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firingtest"
 )
 
-// The error of an invalid key names it (REQUIREMENTS U243).
+// The error of an invalid key names the key (REQUIREMENTS U243).
 func TestValidate(t *testing.T) {
 	action := &Action{lookupEnv: func(name string) (string, bool) {
 		values := map[string]string{"TOKEN": "t", "LINES": "a\nb", "EMPTY": ""}

@@ -36,7 +36,7 @@ type message struct {
 	body   []byte
 }
 
-// userAgent is the User-Agent header of a configuration without one.
+// userAgent is the User-Agent header for a configuration that sets none.
 const userAgent = "agent-pipelines-webhook"
 
 // newMessage returns the request of a firing. The signature covers the body as sent.

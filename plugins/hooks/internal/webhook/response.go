@@ -18,7 +18,7 @@ var actions = []string{
 	string(sdk.ActionAbort), string(sdk.ActionContinue), string(sdk.ActionModifyContext), string(sdk.ActionPause), string(sdk.ActionRestartStage),
 }
 
-// readResponse turns the body of a successful response into an answer. An empty body continues. A JSON object with
+// readResponse turns the body of a successful response into an answer. An empty body means continue. A JSON object with
 // context or action is an answer, whose default action is to add the context. Every other body is context itself.
 //
 // An error means that action or reason is invalid.
