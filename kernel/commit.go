@@ -118,7 +118,7 @@ func (r *runner) ask(ctx context.Context, asked event.Event) (event.QuestionAnsw
 	}
 	answer, fresh := r.answers.await(d.ID)
 	if !fresh {
-		return event.QuestionAnsweredData{}, failure.New(failure.PluginInvalid, "question %s is already open: a call was asked about twice", d.ID)
+		return event.QuestionAnsweredData{}, failure.New(failure.PluginInvalid, "question %s is already open: the provider asked twice about the same call", d.ID)
 	}
 	defer r.answers.remove(d.ID)
 	if err := r.record(ctx, asked); err != nil {

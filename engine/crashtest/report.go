@@ -72,7 +72,7 @@ type EndError struct {
 // Error implements error.
 func (e *EndError) Error() string {
 	if e.Status == "" {
-		return "without any kill the run does not begin with the mock provider"
+		return "without any kill the run does not start with the mock provider"
 	}
 	text := "without any kill the run ends as " + e.Status + " with the mock provider"
 	if e.Node != "" {

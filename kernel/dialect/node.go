@@ -136,7 +136,7 @@ var Steps = Object{
 	Name: "steps", Doc: "Items of an earlier artifact; the node runs once for each.",
 	Fields: []Field{
 		{Name: "from", Doc: "The id of the node whose artifact holds them.", Value: AnyText(), Required: true},
-		{Name: "path", Doc: "Where they are in it.", Value: Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?(\.[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?){0,9}\n*`, About: "path, as `tasks[*].steps[*]`"}, Required: true},
+		{Name: "path", Doc: "The path of the items in that artifact.", Value: Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?(\.[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?){0,9}\n*`, About: "path, as `tasks[*].steps[*]`"}, Required: true},
 		{Name: "id", Doc: "The field of an item that is its id.", Value: AnyText()},
 		{Name: "depends_on", Doc: "The field of an item that lists the ids of the items that come before it.", Value: AnyText()},
 		{Name: "max_turns", Doc: "The most replies of the model in an attempt.", Value: count()},
@@ -186,7 +186,7 @@ var Edge = Object{
 		{Name: "to", Doc: "The target: the id of a node, or next, done, retry, pause, abort or failed.", Value: AnyText(), Required: true},
 		{Name: "limit", Doc: "How often it may be taken, for edges that lead back.", Value: integer(1, plan.MaxCycles), Default: "`policy.cycles.default`", Hint: "an edge may be taken 1 to 10 times"},
 		{Name: "feedback", Doc: "The field of the node's artifact that the target gets.", Value: AnyText()},
-		{Name: "on_limit", Doc: "What happens after that.", Value: limitChoice(), Default: "`policy.escalation.on_limit`"},
+		{Name: "on_limit", Doc: "What happens when the limit is reached.", Value: limitChoice(), Default: "`policy.escalation.on_limit`"},
 	},
 }
 

@@ -49,7 +49,7 @@ var Feedback = Object{
 	Name: "feedback", Doc: "Whether the user may send a stage back, and how often.",
 	Fields: []Field{
 		{Name: "enabled", Doc: "Whether a stage may be sent back.", Value: boolean(), Default: "true"},
-		{Name: "max", Doc: "How often.", Value: integer(1, plan.MaxFeedback)},
+		{Name: "max", Doc: "How often a stage may be sent back.", Value: integer(1, plan.MaxFeedback)},
 	},
 }
 
@@ -61,7 +61,7 @@ var Approvals = Object{
 	Fields: []Field{
 		{Name: "default", Doc: "The decision for all other calls.", Value: choice(plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny), Default: "prompt, but auto for calls that only read or make directories"},
 		{Name: "timeout", Doc: "How long to wait for the user.", Value: seconds(), Default: "no limit"},
-		{Name: "on_timeout", Doc: "What happens after that.", Value: choice(plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate)},
+		{Name: "on_timeout", Doc: "What happens when the time is over.", Value: choice(plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate)},
 		{Name: "non_interactive", Doc: "What happens if no user is present.", Value: choice(plan.ApprovalAuto, plan.ApprovalSkip, plan.ApprovalFail, plan.ApprovalDeny), Default: "deny"},
 		{Name: "categories", Doc: "Decisions by the kind of the operation.", Value: NestedObject(&Categories)},
 		{Name: "rules", Doc: "Finer rules; the first match wins.", Value: Sequence(NestedObject(&Rule))},
@@ -98,9 +98,9 @@ var Rule = Object{
 var Cycles = Object{
 	Name: "cycles", Doc: "How often edges that lead back may be taken.",
 	Fields: []Field{
-		{Name: "default", Doc: "The limit of an edge without one.", Value: integer(1, plan.MaxCycles), Default: "3"},
+		{Name: "default", Doc: "The limit of an edge that sets none.", Value: integer(1, plan.MaxCycles), Default: "3"},
 		{Name: "max", Doc: "The maximum limit of an edge.", Value: integer(1, plan.MaxCycles), Default: "10"},
-		{Name: "session", Doc: "The limit of all of them together, in the whole run.", Value: count(), Default: "30"},
+		{Name: "session", Doc: "The limit of all such edges together, in the whole run.", Value: count(), Default: "30"},
 		{Name: "identical", Doc: "How many identical passes in a row count as the limit.", Value: passes(), Default: "they are not compared", Hint: "leave the key out to disable the comparison"},
 	},
 }
@@ -140,7 +140,7 @@ var Escalation = Object{
 		{Name: "wait", Doc: "The run waits for the answer, wherever it runs.", Value: boolean()},
 		{Name: "timeout", Doc: "How long to wait.", Value: seconds(), Default: "a day"},
 		{Name: "poll", Doc: "How often to look for the answer.", Value: seconds(), Default: "5 seconds"},
-		{Name: "on_timeout", Doc: "What happens after that.", Value: limitChoice()},
+		{Name: "on_timeout", Doc: "What happens when the time is over.", Value: limitChoice()},
 	},
 }
 

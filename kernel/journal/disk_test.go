@@ -81,7 +81,7 @@ func TestRenamedDirectory(t *testing.T) {
 				check(t, os.Mkdir(d.Path(), 0o755))
 			}
 			for name, err := range map[string]error{"append": last(j.Append(t.Context(), stateEvent("late"))), "check": j.CheckEpoch(t.Context())} {
-				if failure.KindOf(err) != failure.StateCorrupt || !strings.Contains(err.Error(), "removed or replaced while in use") || !strings.Contains(failure.From(err).Hint, "put it back") {
+				if failure.KindOf(err) != failure.StateCorrupt || !strings.Contains(err.Error(), "removed or replaced while in use") || !strings.Contains(failure.From(err).Hint, "restore it") {
 					t.Errorf("%s: %v", name, err)
 				}
 			}

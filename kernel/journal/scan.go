@@ -165,7 +165,7 @@ func (s *scanner) staleReason(e event.Event) string {
 	case e.Epoch < s.epoch:
 		return fmt.Sprintf("epoch %d is outdated, %d has begun", e.Epoch, s.epoch)
 	case e.Seq <= s.seq:
-		return fmt.Sprintf("event %d was already there", s.seq)
+		return fmt.Sprintf("the journal had already reached event %d", s.seq)
 	default:
 		return ""
 	}

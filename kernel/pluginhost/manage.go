@@ -17,7 +17,7 @@ var ErrNoPlugin = errors.New("no such plugin")
 // the error gives the reason.
 func (h *Host) UnknownPlugin(name string) error {
 	name = strings.TrimPrefix(name, catalog.Prefix)
-	hint := "`" + failure.Next("plugins", "list").String() + "` shows what there is"
+	hint := "`" + failure.Next("plugins", "list").String() + "` shows the plugins"
 	f := failure.New(failure.PluginInvalid, "there is no plugin '%s'", name)
 	f.Cause = ErrNoPlugin
 	for _, i := range h.search.Ignored {
@@ -64,7 +64,7 @@ func (h *Host) CheckConfigDir(action string) error {
 	if !catalog.ConfigInProject(h.cfg.ConfigDir, h.cfg.WorkDir, h.cfg.variable("HOME")) {
 		return nil
 	}
-	return failure.New(failure.ConfigInvalid, "%s from %s: your configuration directory %s lies inside this project, which could trust itself",
+	return failure.New(failure.ConfigInvalid, "%s from %s: your configuration directory %s is inside this project, so the project could trust itself",
 		action, h.cfg.WorkDir, h.cfg.ConfigDir).
 		WithHint("let XDG_CONFIG_HOME name a directory outside of the project, or unset it")
 }

@@ -117,7 +117,7 @@ func (p *processPool[I]) backoff(ctx context.Context, s *slot[I]) error {
 	if unhealthy > 0 {
 		f := failure.New(failure.ProviderCrashed, "the plugin crashed %d times within a minute and is not started again for %s",
 			maxRestarts+1, unhealthy.Round(time.Second)).
-			WithHint("repair the plugin, or wait; `%s` shows which one it is", failure.Next("plugins", "list")).WithDetail(words)
+			WithHint("repair the plugin, or wait; `%s` shows the plugins and their files", failure.Next("plugins", "list")).WithDetail(words)
 		f.RetryAfterSeconds = unhealthy.Seconds()
 		return f
 	}

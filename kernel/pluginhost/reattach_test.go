@@ -65,7 +65,7 @@ func TestReattachedPluginThatEnds(t *testing.T) {
 	p := b.provider("good", Use{})
 	b.output(p, "hello")
 	_, err := b.execute(b.ctx(), p, "kill")
-	require(t, failure.KindOf(err) == failure.ProviderCrashed && strings.Contains(err.Error(), "which ran already, has ended"), err)
+	require(t, failure.KindOf(err) == failure.ProviderCrashed && strings.Contains(err.Error(), "which was already running, has ended"), err)
 	_ = cmd.Wait()
 	_, err = b.execute(b.ctx(), p, "hello")
 	require(t, failure.KindOf(err) == failure.ProviderMissing && strings.Contains(err.Error(), "does not answer at"), err)

@@ -140,6 +140,6 @@ type Use struct {
 
 // confineRunningError returns the error for requested isolation of a process that already runs.
 func confineRunningError(c catalog.Plugin) error {
-	return failure.New(failure.SandboxUnavailable, "plugin %s runs already (%s) and cannot be confined, as is asked for", c.Name, catalog.FromReattach).
+	return failure.New(failure.SandboxUnavailable, "plugin %s is already running (%s) and cannot be confined as requested", c.Name, catalog.FromReattach).
 		WithHint("ask for no sandbox while you debug it, or unset %s", catalog.FromReattach)
 }

@@ -122,7 +122,7 @@ func (s *Store) wrapError(act string, err error) error {
 	}
 	if errors.Is(err, fs.ErrNotExist) && s.isGone() {
 		return failure.New(failure.StateCorrupt, "%s: the %s %s was removed or replaced while in use: %w", act, s.label, s.path, err).
-			WithHint("nothing more can be recorded there; put it back and resume, or start the session again")
+			WithHint("nothing more can be recorded there; restore it and resume, or start the session again")
 	}
 	err = fmt.Errorf("%s: %w", act, s.absError(err))
 	switch hint, system := failure.SystemHint(err); {

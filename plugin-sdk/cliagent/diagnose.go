@@ -29,7 +29,7 @@ func (v *Versions) Diagnose(ctx context.Context, c Command, m TestedVersion) sdk
 	}
 	f.State = sdk.FindingBad
 	f.Detail = fmt.Sprintf("%s --version prints no version", c.Path)
-	f.Hint = "run it by hand to see why; it may be half installed, or another program of the name"
+	f.Hint = "run it by hand to see why; it may be half installed, or another program of the same name"
 	return f
 }
 

@@ -56,7 +56,7 @@ func TestExamineVersion(t *testing.T) {
 		},
 		"mute": {
 			About: "version", State: sdk.FindingBad, Detail: dir + "/mute --version prints no version",
-			Hint: "run it by hand to see why; it may be half installed, or another program of the name",
+			Hint: "run it by hand to see why; it may be half installed, or another program of the same name",
 		},
 	} {
 		if diff := cmp.Diff(want, v.Diagnose(t.Context(), Command{Name: name, Path: filepath.Join(dir, name), Dir: dir, Env: os.Environ()}, TestedVersion{"1.2.3", "get a new one"})); diff != "" {

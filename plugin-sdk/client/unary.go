@@ -41,7 +41,7 @@ func unary[Req proto.Message, Res any](
 		return none, fmt.Errorf("%s: %w", method, context.DeadlineExceeded)
 	default:
 		return none, failure.New(failure.ProviderTimeout, "the plugin did not answer %s within %s", method, limit).
-			WithHint("a plugin that hangs is replaced by the next attempt; its log may say why it does")
+			WithHint("a plugin that hangs is replaced by the next attempt; its log may show the reason")
 	}
 }
 

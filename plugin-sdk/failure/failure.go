@@ -211,7 +211,7 @@ var remedies = []struct {
 	{syscall.EROFS, "the file system can only be read: mount it for writing, or work elsewhere"},
 	{syscall.EIO, "the disk fails: check the system's log, then continue"},
 	{syscall.EMFILE, "raise the limit of open files (ulimit -n), then continue"},
-	{syscall.ENFILE, "the system has no more files to open: end programs that hold many, then continue"},
+	{syscall.ENFILE, "the system has no more files to open: end programs that have many open, then continue"},
 	{syscall.ENOMEM, "the system has no more memory: end programs that need much, then continue"},
 }
 

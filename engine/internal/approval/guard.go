@@ -27,8 +27,8 @@ type ProtectedPath struct {
 const (
 	reasonRepository = "hooks and settings in it run with the next git command"
 	reasonEngine     = "sessions, pipelines and settings of this program and of agents"
-	reasonSecrets    = "secrets lie there"
-	reasonAccounts   = "credentials of a program lie there"
+	reasonSecrets    = "it may hold secrets"
+	reasonAccounts   = "it may hold a program's credentials"
 	reasonKeys       = "private keys"
 )
 
@@ -87,7 +87,7 @@ func (s Context) guard(p *plan.Approvals, category sdk.Category, name string) (D
 	if why == "" {
 		return Decision{}, false
 	}
-	reason := fmt.Sprintf("%s is protected (%s): no policy and no person can allow it", event.Truncate(name, event.MaxName), why)
+	reason := fmt.Sprintf("%s is protected (%s): no policy and no user can allow it", event.Truncate(name, event.MaxName), why)
 	return Decision{plan.ApprovalDeny, reason, RuleProtected}, true
 }
 

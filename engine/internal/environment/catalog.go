@@ -52,7 +52,7 @@ func (c *Catalog) willFail(name string) bool { return c.Starting && c.host.LoadE
 // Advice implements compile.Adviser.
 func (c *Catalog) Advice(kind sdk.Kind, name string) string {
 	if by, off := c.host.DisabledBy(kind, name); off {
-		return fmt.Sprintf("this program serves it itself, which is turned off by %s", by)
+		return fmt.Sprintf("this program bundles it, but bundled plugins are turned off by %s", by)
 	}
 	if f := c.host.LoadError(name); f != nil {
 		return fmt.Sprintf("a plugin of this name cannot be used: %s", f.Message)

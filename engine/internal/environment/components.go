@@ -87,7 +87,7 @@ func (a skippedAction) Describe() sdk.Component {
 
 // Run implements [sdk.HookAction].
 func (a skippedAction) Run(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
-	return sdk.HookAnswer{Action: sdk.ActionContinue, Reason: "left out"}, nil
+	return sdk.HookAnswer{Action: sdk.ActionContinue, Reason: "skipped: the action is disabled"}, nil
 }
 
 // use returns the environment and sandbox of a component's process for a node; a nil node means the session. It fails

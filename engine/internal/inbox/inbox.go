@@ -35,7 +35,7 @@ func Post(d *store.Dir, m Message) (id string, err error) {
 		return "", fmt.Errorf("post to session %q: %w", d.Session(), err)
 	}
 	if len(text) > MaxMessage {
-		return "", failure.New(failure.ConfigInvalid, "post to session %q: the message has %d bytes, at most %d are taken", d.Session(), len(text), MaxMessage).
+		return "", failure.New(failure.ConfigInvalid, "post to session %q: the message has %d bytes, at most %d are accepted", d.Session(), len(text), MaxMessage).
 			WithHint("put the text into a file and name the file in the message")
 	}
 	for range postTries {

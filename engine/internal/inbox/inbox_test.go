@@ -132,7 +132,7 @@ func TestLargestMessage(t *testing.T) {
 	}
 	m.Text += "x"
 	_, err := inbox.Post(d, m)
-	want := `post to session "auth": the message has 32769 bytes, at most 32768 are taken`
+	want := `post to session "auth": the message has 32769 bytes, at most 32768 are accepted`
 	if failure.KindOf(err) != failure.ConfigInvalid || err.Error() != want || failure.From(err).Hint == "" {
 		t.Errorf("got %v, want %s", err, want)
 	}

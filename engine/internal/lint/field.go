@@ -77,11 +77,11 @@ func checkHandedOn(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan
 		if !known || field.Kind != yamldoc.Text || slices.Contains(made, first(field.Source)) {
 			continue
 		}
-		hint := "if the run is given it, list it under requires: {$input: […]}"
+		hint := "if it is a field of the run's input, list it under requires: {$input: […]}"
 		if near := nearest.Name(field.Source, made); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		d.Warnf(field.Pos, yamldoc.CodeNoProducer, hint, "no node before makes the field %q", field.Source)
+		d.Warnf(field.Pos, yamldoc.CodeNoProducer, hint, "no other node makes the field %q", field.Source)
 	}
 }
 

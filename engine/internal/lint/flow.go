@@ -36,7 +36,7 @@ func never(p *plan.Plan, n *plan.Node, o plan.Outcome) string {
 	ofAttempts := []plan.Outcome{plan.OutcomeRetry, plan.OutcomeTimeout, plan.OutcomeError}
 	switch {
 	case n.Kind == plan.KindPipeline && slices.Contains(ofAgents, o):
-		return "what happens inside the pipeline is settled there"
+		return "the embedded pipeline handles it itself"
 	case n.Kind == plan.KindParallel && slices.Contains(ofAttempts, o):
 		return "a block whose providers fail ends as fail"
 	case n.Kind == plan.KindStage && o == plan.OutcomeBudget && len(p.Ceilings(n.Path)) == 0 && p.EffectivePolicy(n).Budget == nil:
@@ -68,7 +68,7 @@ func checkVerdict(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 		}
 	}
 	if len(without) > 0 {
-		d.Warnf(values.Pos, yamldoc.CodeOutcome, "give each an outcome", "the schema allows %s for %s, which means no outcome: such an artifact is refused",
+		d.Warnf(values.Pos, yamldoc.CodeOutcome, "give each an outcome", "the schema allows %s for %s, which verdict.map maps to no outcome: such an artifact is refused",
 			strings.Join(without, ", "), n.Artifact.Verdict.Field)
 	}
 }
@@ -83,7 +83,7 @@ func checkNoFail(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.N
 	if own := item.Get("termination"); own != nil {
 		at = own.Pos
 	}
-	d.Warnf(at, yamldoc.CodeNoFail, "say where fail leads, in transitions", "node %q has no edge for checks that never pass: all its iterations are repeated, and then the user is asked", n.ID)
+	d.Warnf(at, yamldoc.CodeNoFail, "set the target of fail in transitions", "node %q has no edge for checks that never pass: all its iterations are repeated, and then the user is asked", n.ID)
 }
 
 // checkCost finds a ceiling that a provider uses up with its first attempt, because the provider does not report its
@@ -105,7 +105,7 @@ func (l Linter) checkCost(d yamldoc.Document, holder *yamldoc.Node, nodes func(f
 	}
 	for _, key := range []struct{ most, reserve string }{{"max_usd", "reserve_usd"}, {"max_tokens", "reserve_tokens"}} {
 		if ceiling := cost.Get(key.most); ceiling != nil && cost.Get(key.reserve) == nil && len(silent[key.most]) > 0 {
-			d.Warnf(ceiling.Pos, yamldoc.CodeReserve, "add "+key.reserve+":", "%s does not say what an attempt takes: the first one counts as all of %s", strings.Join(silent[key.most], " and "), key.most)
+			d.Warnf(ceiling.Pos, yamldoc.CodeReserve, "add "+key.reserve+":", "attempts of %s do not report what they use: the first one counts as all of %s", strings.Join(silent[key.most], " and "), key.most)
 		}
 	}
 }

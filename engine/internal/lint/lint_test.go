@@ -201,9 +201,9 @@ func TestFields(t *testing.T) {
 			`.claude/pipelines/p.yaml:4:126: warning[AP-YAML-409]: node "b" requires none of a, whose contract does not promise it: its schema does not require it, nor is it carried or measured (add the field to required in that node's schema, or to its artifact.carry)`,
 		},
 		"q": {
-			`.claude/pipelines/q.yaml:4:98: warning[AP-YAML-410]: no node before makes the field "gaol" (did you mean "goal"?)`,
-			`.claude/pipelines/q.yaml:4:130: warning[AP-YAML-410]: no node before makes the field "nothing" (if the run is given it, list it under requires: {$input: […]})`,
-			`.claude/pipelines/q.yaml:4:175: warning[AP-YAML-410]: no node before makes the field "goall" (did you mean "goal"?)`,
+			`.claude/pipelines/q.yaml:4:98: warning[AP-YAML-410]: no other node makes the field "gaol" (did you mean "goal"?)`,
+			`.claude/pipelines/q.yaml:4:130: warning[AP-YAML-410]: no other node makes the field "nothing" (if it is a field of the run's input, list it under requires: {$input: […]})`,
+			`.claude/pipelines/q.yaml:4:175: warning[AP-YAML-410]: no other node makes the field "goall" (did you mean "goal"?)`,
 		},
 		"open":   nil,
 		"circle": nil,
@@ -232,12 +232,12 @@ func TestFlow(t *testing.T) {
 	})
 	for name, want := range map[string][]string{
 		"p": {
-			`.claude/pipelines/p.yaml:2:26: warning[AP-YAML-408]: free does not say what an attempt takes: the first one counts as all of max_usd (add reserve_usd:)`,
-			`.claude/pipelines/p.yaml:4:53: warning[AP-YAML-407]: node "a" has no edge for checks that never pass: all its iterations are repeated, and then the user is asked (say where fail leads, in transitions)`,
-			`.claude/pipelines/p.yaml:5:42: warning[AP-YAML-406]: node "b" never ends as error: what happens inside the pipeline is settled there (remove the edge)`,
-			`.claude/pipelines/p.yaml:5:102: warning[AP-YAML-408]: free does not say what an attempt takes: the first one counts as all of max_usd (add reserve_usd:)`,
+			`.claude/pipelines/p.yaml:2:26: warning[AP-YAML-408]: attempts of free do not report what they use: the first one counts as all of max_usd (add reserve_usd:)`,
+			`.claude/pipelines/p.yaml:4:53: warning[AP-YAML-407]: node "a" has no edge for checks that never pass: all its iterations are repeated, and then the user is asked (set the target of fail in transitions)`,
+			`.claude/pipelines/p.yaml:5:42: warning[AP-YAML-406]: node "b" never ends as error: the embedded pipeline handles it itself (remove the edge)`,
+			`.claude/pipelines/p.yaml:5:102: warning[AP-YAML-408]: attempts of free do not report what they use: the first one counts as all of max_usd (add reserve_usd:)`,
 			`.claude/pipelines/p.yaml:7:17: warning[AP-YAML-406]: node "c" never ends as timeout: a block whose providers fail ends as fail (remove the edge)`,
-			`.claude/pipelines/p.yaml:11:138: warning[AP-YAML-406]: the schema allows unsure for status, which means no outcome: such an artifact is refused (give each an outcome)`,
+			`.claude/pipelines/p.yaml:11:138: warning[AP-YAML-406]: the schema allows unsure for status, which verdict.map maps to no outcome: such an artifact is refused (give each an outcome)`,
 		},
 		"fine": nil,
 		"free": {`.claude/pipelines/free.yaml:3:45: warning[AP-YAML-406]: node "a" never ends as budget: there is no cost or budget in its policy (remove the edge)`},
@@ -248,5 +248,5 @@ func TestFlow(t *testing.T) {
 		})
 	}
 	got := testkit.Must(l.Stage("judge"))
-	compare(t, []string{`.claude/stages/judge/stage.yaml:2:104: warning[AP-YAML-406]: the schema allows unsure for status, which means no outcome: such an artifact is refused (give each an outcome)`}, got)
+	compare(t, []string{`.claude/stages/judge/stage.yaml:2:104: warning[AP-YAML-406]: the schema allows unsure for status, which verdict.map maps to no outcome: such an artifact is refused (give each an outcome)`}, got)
 }

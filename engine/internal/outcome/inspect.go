@@ -93,7 +93,7 @@ func (in *inspection) skip() error {
 			return err
 		}
 		if len(faults) > 0 {
-			in.warnf("skip_when of %s holds, but what %s has is not what the contract says, so that the node is not skipped: %s", in.Node.ID, in.input.Name(), faults[0])
+			in.warnf("skip_when of %s holds, but the fields of %s do not meet the contract, so that the node is not skipped: %s", in.Node.ID, in.input.Name(), faults[0])
 			return nil
 		}
 		ref, err := artifact.Write(in.Dir, in.Plan, in.at, artifact.Artifact{

@@ -159,7 +159,7 @@ func TestSkipWhen(t *testing.T) {
 		{name: "no yes or no", when: `priority`, contract: contract, warning: "is low, not true or false"},
 		{
 			name: "carried fields do not fit", when: none, contract: &plan.Artifact{Schema: schema, Carry: []string{"priority"}},
-			warning: "skip_when of verify holds, but what the artifact of plan has is not what the contract says, so that the node is not skipped: $.clarified: VAL-001",
+			warning: "skip_when of verify holds, but the fields of the artifact of plan do not meet the contract, so that the node is not skipped: $.clarified: VAL-001",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

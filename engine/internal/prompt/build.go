@@ -307,7 +307,7 @@ func (s *Source) addContextSections(ctx context.Context, d Data) (Data, error) {
 func ContextTokens(provider sdk.Provider, n *plan.Node) (int64, error) {
 	c := provider.Describe()
 	if c.Provider == nil || c.Provider.ContextTokens <= 0 {
-		return 0, failure.New(failure.ConfigInvalid, "policy.budget.total of %s is \"model\", and provider %s does not say how much its model takes in", n.ID, c.Name).
+		return 0, failure.New(failure.ConfigInvalid, "policy.budget.total of %s is \"model\", and provider %s does not report the context size of its model", n.ID, c.Name).
 			WithHint("write a number of tokens instead of \"model\"")
 	}
 	return c.Provider.ContextTokens, nil

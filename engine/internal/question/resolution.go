@@ -66,7 +66,7 @@ func read(d yamldoc.Document, root *yamldoc.Node) (r Resolution) {
 		case "context":
 			r.Context = words(d, e.Value)
 		default:
-			hint := "there is abort, context"
+			hint := "the keys are abort and context"
 			if near := nearest.Name(e.Key, resolutionKeys); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}

@@ -78,7 +78,7 @@ func (s *Sandbox) wrapBwrap(b sandboxpolicy.Policy, g grants, c *sandboxpolicy.C
 	}
 	helper, err := os.Open(s.helper[0])
 	if err != nil {
-		return failure.New(failure.SandboxUnavailable, "sandbox strict: %w", err).WithHint("is the program still installed?")
+		return failure.New(failure.SandboxUnavailable, "sandbox strict: %w", err).WithHint("check that the program is still installed")
 	}
 	c.OpenFiles = append(c.OpenFiles, helper)
 	inside := pass(c, helper)

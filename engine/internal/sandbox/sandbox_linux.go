@@ -145,7 +145,7 @@ func probe(ctx context.Context, b sandboxpolicy.Policy, c *sandboxpolicy.Command
 	}
 	if err != nil {
 		return failure.New(failure.SandboxUnavailable, "sandbox %s is not available: %w", b.Mode, err).WithDetail(errs.String()).
-			WithHint("let the program that is named as the sandbox's helper pass the arguments after %s to the kernel before it does anything else", Verb)
+			WithHint("let the helper program call engine.Confine with its arguments after %s before it does anything else", Verb)
 	}
 	return nil
 }

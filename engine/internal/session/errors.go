@@ -101,7 +101,7 @@ func finalError(st state.State, o ResumeOptions) error {
 		return terminalError(st.Session, st.Status)
 	}
 	return inspect.NewError(ErrTerminal, "session '%s' %s", st.Session, EndedText(st.Status)).
-		WithHint("`%s` runs it again and continues from there", failure.Next("review", st.Session, "--node="+o.Rerun, "--force"))
+		WithHint("`%s` runs the node again and continues from there", failure.Next("review", st.Session, "--node="+o.Rerun, "--force"))
 }
 
 // timeUsedUpError refuses a resume without force after the run's time limit.

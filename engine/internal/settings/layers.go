@@ -73,7 +73,7 @@ func (a *assignment) file(s Settings) {
 	if d := s.Defaults; d.Provider != "" {
 		if _, _, ok := a.names.Provider(d.Provider); !ok {
 			s.At("defaults", "provider").in(&a.diagnostics).Warnf(yamldoc.CodeProvider, dialect.DidYouMean(d.Provider, a.names.Providers()),
-				"there is no provider %q: a stage for which nothing else names one cannot run", d.Provider)
+				"there is no provider %q: stages that use this default cannot run", d.Provider)
 		}
 	}
 	seen := map[string]Provider{}

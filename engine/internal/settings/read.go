@@ -59,7 +59,7 @@ func content(file string) (data []byte, problem, hint string) {
 		}
 	}
 	if data, problem = yamldoc.ReadFile(target); problem != "" {
-		return nil, problem, "let yourself read it (chmod u+r), or move it away"
+		return nil, problem, "make it readable (chmod u+r), or move it away"
 	}
 	return data, "", ""
 }
@@ -81,7 +81,7 @@ func ReadProject(project string, trusted func(dir string) (bool, error)) (Settin
 	defer root.Close()
 	data, exposed, problem := projectContent(root)
 	if problem != "" {
-		whole.in(&found).Errorf(yamldoc.CodeRead, "let it be a file in the project that you can read, or remove it", "%s", problem)
+		whole.in(&found).Errorf(yamldoc.CodeRead, "replace it with a readable file in the project, or remove it", "%s", problem)
 		return Settings{}, found
 	}
 	s, found := Parse(ProjectFile, data)

@@ -136,10 +136,10 @@ func newSessionName(env *environment.Environment, prefix string, now time.Time) 
 // An invalid plan is [environment.ErrOptions].
 func planSource(env *environment.Environment, o RunOptions, now time.Time) (*Source, error) {
 	if o.Provider+o.Model+o.EnvProvider+o.EnvModel+o.EnvContext != "" || len(o.Inputs) > 0 {
-		return nil, fmt.Errorf("%w: Provider, Model, Inputs and the Env options cannot be set beside Plan; pass them to Compile", environment.ErrOptions)
+		return nil, fmt.Errorf("%w: Provider, Model, Inputs and the Env options cannot be set together with Plan; pass them to Compile", environment.ErrOptions)
 	}
 	if o.Start+o.ExitAfter != "" || len(o.Skip)+len(o.Timeouts)+len(o.Iterate)+o.MaxCycles > 0 || o.Timeout > 0 || o.Supervised {
-		return nil, fmt.Errorf("%w: Start, ExitAfter, Skip, Supervised, Iterate, Timeout, Timeouts and MaxCycles cannot be set beside Plan; pass them to Compile", environment.ErrOptions)
+		return nil, fmt.Errorf("%w: Start, ExitAfter, Skip, Supervised, Iterate, Timeout, Timeouts and MaxCycles cannot be set together with Plan; pass them to Compile", environment.ErrOptions)
 	}
 	p, err := copyPlan(o.Plan)
 	if err != nil {

@@ -99,7 +99,7 @@ func fitting(list []event.StepData) ([]event.StepData, error) {
 		size = eventSize(list)
 	}
 	if size > maxEvent {
-		return nil, failure.New(failure.ResultInvalid, "the %d steps with what they depend on take %d bytes, and %d are the most that can be recorded", len(list), size, maxEvent).
+		return nil, failure.New(failure.ResultInvalid, "the %d steps and their dependencies take %d bytes: want at most %d", len(list), size, maxEvent).
 			WithHint("put more work into each step, shorten the ids, or remove dependencies")
 	}
 	return list, nil

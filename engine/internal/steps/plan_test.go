@@ -105,7 +105,7 @@ func TestManySteps(t *testing.T) {
 	}{
 		{200, false, true, ""},
 		{280, false, false, ""},
-		{250, true, false, "the 250 steps with what they depend on take "},
+		{250, true, false, "the 250 steps and their dependencies take "},
 	} {
 		list, err := fitting(steps(tt.n, tt.depends))
 		if tt.refused != "" {

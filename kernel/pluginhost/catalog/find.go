@@ -139,9 +139,9 @@ func (c *Catalog) missingHint(kind sdk.Kind, name string, exist []string) string
 		dirs = append(dirs, p.Dir)
 	}
 	advice := fmt.Sprintf("install agent-plugin-%s in one of the directories searched (%s); `%s` "+
-		"says what was passed over and why", name, joinNames(dirs, "none", ""), failure.Next("plugins", "list"))
+		"shows the ignored files and the reasons", name, joinNames(dirs, "none", ""), failure.Next("plugins", "list"))
 	if by, off := c.DisabledBy(kind, name); off {
-		return fmt.Sprintf("this program serves it itself, which is turned off by %s: leave that out, or %s", by, advice)
+		return fmt.Sprintf("this program bundles it, but bundled plugins are turned off by %s: remove that setting, or %s", by, advice)
 	}
 	if near := nearest.Name(name, exist); near != "" {
 		return fmt.Sprintf("did you mean %q? Else %s", near, advice)

@@ -119,7 +119,7 @@ func (s Search) refusalReason(d SearchDir, info fs.FileInfo) string {
 	}
 	if s.FromProject(d) {
 		return fmt.Sprintf("inside the project directory %s, which must not bring its own plugins; "+
-			"give it by --plugin-dir, or run `%s` if you trust it", s.Project, failure.Next("trust", s.Project))
+			"name it with --plugin-dir, or run `%s` if you trust it", s.Project, failure.Next("trust", s.Project))
 	}
 	return ""
 }

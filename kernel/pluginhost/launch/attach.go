@@ -84,7 +84,7 @@ func (a *AttachedInstance) watch(ctx context.Context) {
 }
 
 func (a *AttachedInstance) connectError(err error) error {
-	return failure.New(failure.ProviderMissing, "plugin %s should run already (%s: PID %d), but does not answer at %s: %w",
+	return failure.New(failure.ProviderMissing, "plugin %s should already be running (%s: PID %d), but does not answer at %s: %w",
 		a.name, catalog.FromReattach, a.running.PID, a.running.Address, err).
 		WithHint("start `%s debug` again and copy its new line, continue it if a debugger has stopped it, or unset %s", a.name, catalog.FromReattach)
 }
@@ -122,12 +122,12 @@ func (a *AttachedInstance) Stop(context.Context) {
 
 // Crash returns the failure of a call during which the process ended.
 func (a *AttachedInstance) Crash() *failure.Error {
-	return failure.New(failure.ProviderCrashed, "plugin %s, which ran already, has ended or broken the connection", a.Command()).
+	return failure.New(failure.ProviderCrashed, "plugin %s, which was already running, has ended or broken the connection", a.Command()).
 		WithHint("start `%s debug` again, set its new line, and resume", a.name)
 }
 
 // Hung returns the failure of a call to a process that does not answer.
 func (a *AttachedInstance) Hung() *failure.Error {
-	return failure.New(failure.ProviderCrashed, "plugin %s, which ran already, does not answer", a.Command()).
+	return failure.New(failure.ProviderCrashed, "plugin %s, which was already running, does not answer", a.Command()).
 		WithHint("if a debugger has stopped the plugin, continue it there, then resume the session")
 }

@@ -158,7 +158,7 @@ func (r *report) finish(ended bool) {
 	for _, t := range r.order {
 		r.observe(t)
 		if ended && !t.ended {
-			t.status, t.output = "failed", json.RawMessage(`"the agent did not say how it ended"`)
+			t.status, t.output = "failed", json.RawMessage(`"the agent did not report how the call ended"`)
 			r.endTool(t)
 		}
 	}

@@ -44,7 +44,7 @@ func TestPickMessage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := pickMessage(tt.older, tt.newer); got != tt.want {
-			t.Errorf("graver(%q, %q) = %q, want %q", tt.older, tt.newer, got, tt.want)
+			t.Errorf("pickMessage(%q, %q) = %q, want %q", tt.older, tt.newer, got, tt.want)
 		}
 	}
 }

@@ -102,9 +102,9 @@ func unwanted(name string, d fs.DirEntry) string {
 	case strings.HasPrefix(base, ".tmp-"):
 		return "an unfinished write"
 	case base == "events.jsonl.lock":
-		return "only there to be locked"
+		return "an empty lock file"
 	case !d.IsDir() && !d.Type().IsRegular():
-		return "no regular file (" + d.Type().Type().String() + ")"
+		return "not a regular file (" + d.Type().Type().String() + ")"
 	default:
 		return ""
 	}

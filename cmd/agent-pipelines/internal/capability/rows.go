@@ -91,7 +91,7 @@ func effort(t sdk.ProviderTraits) string {
 	case !t.ReasoningEffort:
 		return "no setting"
 	case len(t.Efforts) == 0:
-		return cmp.Or(t.DefaultEffort, "yes, its words are not listed")
+		return cmp.Or(t.DefaultEffort, "yes, its values are not listed")
 	default:
 		return listed(t.Efforts, t.DefaultEffort)
 	}

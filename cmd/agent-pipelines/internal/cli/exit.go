@@ -68,7 +68,7 @@ var Exits = []struct {
 	{ExitSandbox, "an agent insisted on a path or a command that it may not have"},
 	{ExitDenied, "a tool call was denied, and the agent could not continue without it"},
 	{ExitStepTime, "a step of a stage passed its time limit"},
-	{ExitDiffers, "crashtest: a session that was killed came to something else, or left a process; diff --exit-code: the sessions differ"},
+	{ExitDiffers, "crashtest: a killed session differs from the undisturbed one, or left a process; diff --exit-code: the sessions differ"},
 	{ExitHangup, "paused by SIGHUP (the terminal was closed); resume continues"},
 	{ExitInterrupt, "paused by SIGINT (Ctrl-C); resume continues"},
 	{ExitTerminate, "paused by SIGTERM; resume continues"},

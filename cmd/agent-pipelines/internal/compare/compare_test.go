@@ -183,7 +183,7 @@ func TestTexts(t *testing.T) {
 		"own names":      {[]string{"in /runs/a, PL-a, .claude/pipeline-runs/a/x"}, []string{"in /runs/b, PL-b, .claude/pipeline-runs/b/x\n"}, nil},
 		"secrets":        {[]string{"secret 1\n"}, []string{"secret 2\n"}, []string{`[1 1] more 0 cut false "" "@@ -1 +1 @@\n-[out] 1\n+[out] 2\n"`}},
 		"lost":           {[]string{""}, []string{"2\n"}, []string{`[1 1] more 0 cut false "file does not exist" ""`}},
-		"long, and the same as far as it is read": {[]string{long + "x"}, []string{long + "y"}, []string{`[1 1] more 0 cut true "they differ behind their first 65536 bytes" ""`}},
+		"long, and the same as far as it is read": {[]string{long + "x"}, []string{long + "y"}, []string{`[1 1] more 0 cut true "they differ after their first 65536 bytes" ""`}},
 		"of other numbers":                        {[]string{"1\n"}, []string{"1\n", "2\n"}, []string{`[1 2] more 0 cut false "" "@@ -1 +1 @@\n-1\n+2\n"`}},
 	}
 	for name, tt := range tests {

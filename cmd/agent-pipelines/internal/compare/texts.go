@@ -126,7 +126,7 @@ func diff(text Text, a, b string, whole bool) *Text {
 		if whole {
 			return nil
 		}
-		text.Problem, text.Cut = fmt.Sprintf("they differ behind their first %d bytes", maxText), true
+		text.Problem, text.Cut = fmt.Sprintf("they differ after their first %d bytes", maxText), true
 		return &text
 	}
 	lines, cut := UnifiedDiff(a, b)

@@ -69,7 +69,7 @@ func (t *table) session(s Session) {
 	labels := []label{{"session", s.Session}, {"pipeline", cmp.Or(s.Pipeline, loopStage(s.Metrics))}}
 	t.add("session_info", "A session, with its status.", gauge, 1, labels, label{"status", string(s.Status)}, label{"run_id", s.RunID})
 	t.add("session_start_time_seconds", "When the run of the session began, in seconds since 1970.", gauge, float64(s.StartedAt.UnixMilli())/1e3, labels)
-	t.add("session_duration_seconds", "How long the run of the session has taken, without times without an owner.", gauge, float64(s.DurationMS)/1e3, labels)
+	t.add("session_duration_seconds", "How long the run of the session has taken, without the time in which no process owned it.", gauge, float64(s.DurationMS)/1e3, labels)
 	t.add("session_questions", "Questions of the session that wait for the user.", gauge, float64(s.Waiting), labels)
 	for _, c := range s.Cycles {
 		t.add("cycles_total", "Returns to earlier stages, by edge.", counter, float64(c.Count), labels, label{"edge", c.Edge})

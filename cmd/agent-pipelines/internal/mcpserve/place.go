@@ -75,7 +75,7 @@ func word(label, value string) error {
 	case value == "":
 		return wrong(label+" is empty", "give it a value, or leave it out")
 	case len(value) > maxName:
-		return wrong(fmt.Sprintf("%s has %d bytes", label, len(value)), fmt.Sprintf("at most %d are taken", maxName))
+		return wrong(fmt.Sprintf("%s has %d bytes", label, len(value)), fmt.Sprintf("at most %d are accepted", maxName))
 	case !utf8.ValidString(value) || strings.ContainsRune(value, 0):
 		return wrong(label+" is not valid text", "write it in UTF-8, without zero bytes")
 	default:
@@ -95,7 +95,7 @@ func key(label, value string) error {
 func text(label, value string) error {
 	switch {
 	case len(value) > maxGiven:
-		return wrong(fmt.Sprintf("%s has %d bytes, at most %d are taken", label, len(value), maxGiven), "put what is long into a file of the project, and name it in inputs")
+		return wrong(fmt.Sprintf("%s has %d bytes, at most %d are accepted", label, len(value), maxGiven), "put what is long into a file of the project, and name it in inputs")
 	case !utf8.ValidString(value) || strings.ContainsRune(value, 0):
 		return wrong(label+" is not valid text", "write it in UTF-8, without zero bytes")
 	default:
@@ -109,7 +109,7 @@ func checkText(session, label, value string) error {
 		return err
 	}
 	if len(value) > event.MaxText {
-		return wrong(fmt.Sprintf("%s has %d bytes, at most %d are taken", label, len(value), event.MaxText), "put it into a file of the project and name the file")
+		return wrong(fmt.Sprintf("%s has %d bytes, at most %d are accepted", label, len(value), event.MaxText), "put it into a file of the project and name the file")
 	}
 	return text(label, value)
 }

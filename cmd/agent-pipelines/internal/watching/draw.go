@@ -40,7 +40,7 @@ var helpLines = []string{
 	"PgUp PgDn   scroll back and forth in its lines; f follows again",
 	"p           let the session pause after the iteration that runs now",
 	"a           approve what it asks; once more to confirm",
-	"r           reject it, with feedback for the agent where it takes some",
+	"r           reject it, with feedback for the agent if that is allowed",
 	"o           open its newest output, or the subject of its question, in $EDITOR",
 	"?           this help, and back",
 	"q (Ctrl-C)  leave; the session continues",
@@ -125,7 +125,7 @@ func (v view) bottom() []screen.Line {
 		}
 		return []screen.Line{
 			{{Text: v.prompt + " ", Style: screen.Urgent}, {Text: typed + "▏"}},
-			{{Text: "Enter sends · Esc leaves it", Style: screen.Faint}},
+			{{Text: "Enter sends · Esc cancels", Style: screen.Faint}},
 		}
 	}
 	text, style := v.hint, screen.Bold

@@ -91,7 +91,7 @@ func (p program) open() (program, tea.Cmd) {
 	}
 	files := p.files()
 	if len(files) == 0 {
-		p.note = "There is no output of it yet."
+		p.note = "The selected row has no output yet."
 		return p, nil
 	}
 	// The files are arguments, not a part of the command.

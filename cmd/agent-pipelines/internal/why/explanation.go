@@ -69,7 +69,7 @@ func Explain(s *engine.Status, c *Causes) Explanation {
 }
 
 func (a *Explanation) crashed(s *engine.Status, c *Causes) {
-	a.Text = fmt.Sprintf("was cut off%s: the process that worked on it (PID %d) is gone and said nothing at its end", describePosition(s), c.pid)
+	a.Text = fmt.Sprintf("was cut off%s: the process that worked on it (PID %d) is gone and recorded no end", describePosition(s), c.pid)
 	a.Since = &s.LastEventAt
 	a.More = append(a.More, "Finished work is kept; a resume repeats the interrupted work.")
 }
@@ -109,7 +109,7 @@ func (a *Explanation) running(s *engine.Status, c *Causes) {
 	for i := range a.Chain {
 		switch l := a.Chain[i]; l.Kind {
 		case Requested:
-			a.More = append(a.More, "It has been asked for something that it does at the next boundary: "+l.Text+".")
+			a.More = append(a.More, "A request takes effect at the next boundary: "+l.Text+".")
 		case Continued, Ended, Returned, Entered, Tried, Resumed, Began:
 			a.More = append(a.More, "What led to that: "+l.Text+".")
 			return
@@ -157,7 +157,7 @@ func (a *Explanation) paused(s *engine.Status, c *Causes) {
 		return
 	}
 	if d := c.answer; d != nil {
-		a.Text = fmt.Sprintf("is paused%s, and question %s has been answered%s (%s): a resume takes that up", describePosition(s), d.ID, by(d.By), d.Answer)
+		a.Text = fmt.Sprintf("is paused%s, and question %s has been answered%s (%s): a resume applies the answer", describePosition(s), d.ID, by(d.By), d.Answer)
 		return
 	}
 	a.Text = "is paused" + describePosition(s) + ", " + pauseReason(string(s.PauseKind), c.stoppedBy, s.Reason)

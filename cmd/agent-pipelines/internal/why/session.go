@@ -294,7 +294,7 @@ func (c *Causes) endReason(at place, d event.NodeCompleteData) string {
 		if v.iterations == 1 {
 			return ""
 		}
-		return ", as many as it was to make"
+		return ", the planned number"
 	case d.Reason == reasonMaximum:
 		return ", because no iteration was left"
 	case stop != nil && stop.Reason != "":

@@ -90,7 +90,7 @@ func TestFolds(t *testing.T) {
 	want := []string{
 		`went_on: iterations 1–97 of build continued: queue said "3 left in the queue" the last time`,
 		"measured: check tests did not pass in iterations 91–97 of build (7 times, the last one: 2 failed)",
-		"tried: 48 attempts of iterations 2–96 of build failed, the last with: provider_failed (X-1): busy 96; it was made again (attempt 2 of 3)",
+		"tried: 48 attempts of iterations 2–96 of build failed, the last with: provider_failed (X-1): busy 96; it was repeated (attempt 2 of 3)",
 		"entered: build began",
 		"began: the run began: pipeline ship",
 	}
@@ -180,8 +180,8 @@ func TestAnswer(t *testing.T) {
 		{"never began", engine.Status{}, "never began", ""},
 		{"at work", engine.Status{Identity: inspect.Identity{Status: state.Running, Locked: true, PID: 9}, Position: inspect.Position{Stage: "a", Iteration: 2, Max: 5, Attempt: 2}}, "is running at stage a, iteration 2 of 5, attempt 2 (PID 9)", "agent-pipelines attach s"},
 		{"asks while it runs", engine.Status{Identity: inspect.Identity{Status: state.Running, Locked: true}, Questions: []engine.Question{{ID: "q-1", Kind: "tool", Stage: "a", Text: "may I?", Commands: inspect.QuestionCommands{Show: "show it"}}}}, `is running, and waits for an answer: question q-1 about stage a (tool): "may I?"`, "show it"},
-		{"cut off", engine.Status{Identity: inspect.Identity{Status: state.Running, Crashed: true}, Position: inspect.Position{Stage: "a", Iteration: 1}, ResumeCommand: "resume"}, "was cut off at stage a, iteration 1: the process that worked on it (PID 7) is gone and said nothing at its end", "resume"},
-		{"in doubt", engine.Status{Identity: inspect.Identity{Status: state.Running, Crashed: true}, RepairCommand: "repair"}, "was cut off: the process that worked on it (PID 7) is gone and said nothing at its end", "repair --dry-run"},
+		{"cut off", engine.Status{Identity: inspect.Identity{Status: state.Running, Crashed: true}, Position: inspect.Position{Stage: "a", Iteration: 1}, ResumeCommand: "resume"}, "was cut off at stage a, iteration 1: the process that worked on it (PID 7) is gone and recorded no end", "resume"},
+		{"in doubt", engine.Status{Identity: inspect.Identity{Status: state.Running, Crashed: true}, RepairCommand: "repair"}, "was cut off: the process that worked on it (PID 7) is gone and recorded no end", "repair --dry-run"},
 		{"failed without a record", engine.Status{Identity: inspect.Identity{Status: state.Failed}, Pause: inspect.Pause{Reason: "no space"}, ResumeCommand: "resume"}, "failed: no space", "resume"},
 		{"used up", engine.Status{Identity: inspect.Identity{Status: state.Completed}, Pause: inspect.Pause{Reason: "max_iterations"}}, "is complete, because no iteration was left: nothing said that the work is done", "agent-pipelines session history s"},
 		{"aborted", engine.Status{Identity: inspect.Identity{Status: state.Aborted}, Pause: inspect.Pause{Reason: "enough"}}, "was aborted: enough", "agent-pipelines session history s"},

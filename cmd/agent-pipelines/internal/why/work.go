@@ -33,7 +33,7 @@ func timeUsedUp(c *Causes, e timeline.Entry, d event.FailureData) {
 }
 
 func budgetExceeded(c *Causes, e timeline.Entry, d event.BudgetWarningData) {
-	c.add(e, Cause{Kind: Limited, Text: fmt.Sprintf("more than the $%.2f was spent at which to warn ($%.4f)", d.WarnUSD, d.SpentUSD)})
+	c.add(e, Cause{Kind: Limited, Text: fmt.Sprintf("the cost has reached warn_usd $%.2f ($%.4f spent)", d.WarnUSD, d.SpentUSD)})
 }
 
 func timerSet(c *Causes, e timeline.Entry, d event.TimerSetData) {
@@ -115,7 +115,7 @@ func attemptRetried(c *Causes, e timeline.Entry, d event.RetryData) {
 	case event.RungArtifact:
 		text = "the agent was asked again for its artifact"
 	default:
-		text = fmt.Sprintf("it was made again (attempt %d of %d)", d.N, d.Max)
+		text = fmt.Sprintf("it was repeated (attempt %d of %d)", d.N, d.Max)
 	}
 	if c.tried != nil {
 		c.tried.detail = strings.TrimRight(strings.SplitN(c.tried.detail, retried, 2)[0], ";") + retried + text
@@ -152,7 +152,7 @@ func checked(c *Causes, e timeline.Entry, d event.CheckResultData) {
 func stepBlocked(c *Causes, e timeline.Entry, d event.StepBlockedData) {
 	at := c.nodePlace(e)
 	l := c.join(e, at, "blocked", Cause{Kind: Stepped}, func(l *openCause) string {
-		return fmt.Sprintf("%s of %s cannot be made, since a step before failed: %s", screen.Plural(l.Times, "step"), at.name, l.detail)
+		return fmt.Sprintf("%s of %s (%s) cannot run, because an earlier step failed", screen.Plural(l.Times, "step"), at.name, l.detail)
 	})
 	l.detail = strings.TrimPrefix(l.detail+", "+d.Step, ", ")
 	if len(l.detail) > maxQuote {
@@ -172,7 +172,7 @@ func stepCompleted(c *Causes, e timeline.Entry, d event.StepCompleteData) {
 		return
 	}
 	l := c.join(e, at, "made", Cause{Kind: Stepped}, func(l *openCause) string { return l.detail })
-	l.detail = fmt.Sprintf("%d of %d steps of %s were made", d.Done, d.Total, at.name)
+	l.detail = fmt.Sprintf("%d of %d steps of %s were completed", d.Done, d.Total, at.name)
 }
 
 // nodePlace returns the place of an entry without its step and iteration.
@@ -189,7 +189,7 @@ func (c *Causes) Timer() (until time.Time, purpose string, ok bool) {
 	}
 	purpose = "before the next iteration"
 	if c.timer.purpose == "backoff" {
-		purpose = "before the attempt that failed is made again"
+		purpose = "before the failed attempt is repeated"
 	}
 	return c.timer.due, purpose, true
 }

@@ -91,7 +91,7 @@ func (d *Dir) resolve(p string, last bool) (string, error) {
 			done = next
 			continue
 		case links == maxLinks:
-			return "", &OutsideError{Path: p, Reason: "its links lead round in circles"}
+			return "", &OutsideError{Path: p, Reason: "it leads through too many links, or through links in a cycle"}
 		}
 		links++
 		if filepath.IsAbs(target) {

@@ -166,7 +166,7 @@ func writeInitialized(to io.Writer, a *cli.App, done document.Project) {
 		page.Text("", "There already, and left as they are: "+strings.Join(done.Existing, ", "))
 	}
 	if done.Before != "" {
-		page.Text("", "The pipeline goes before "+done.Before+".")
+		page.Text("", "The pipeline overrides "+done.Before+".")
 	}
 	if hidden := a.CheckAmbiguous(done.Pipeline); hidden != nil {
 		page.Text("", hidden.Error())

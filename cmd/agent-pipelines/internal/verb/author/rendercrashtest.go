@@ -54,7 +54,7 @@ func reportText(name string, r crashtest.Report) string {
 	if other == 0 {
 		b.WriteString("no difference, and no process left.\n")
 	} else {
-		fmt.Fprintf(&b, "%d came to something else.\n", other)
+		fmt.Fprintf(&b, "differences or left processes in %s.\n", screen.Plural(other, "trial"))
 	}
 	for _, t := range r.Trials {
 		if !t.Equal() {

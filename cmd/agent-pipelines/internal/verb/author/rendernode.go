@@ -269,7 +269,7 @@ func inputsText(w *plan.Wraps) string {
 // outputsText describes the outputs: "text as greeting, record".
 func outputsText(w *plan.Wraps) string {
 	if len(w.Outputs) == 0 {
-		return "all that it prints or comes to, over the input artifact"
+		return "all fields of its output, over the input artifact"
 	}
 	var parts []string
 	for _, theirs := range slices.Sorted(maps.Keys(w.Outputs)) {

@@ -50,7 +50,7 @@ func fileText(file string, shadows []string) string {
 	if len(shadows) == 0 {
 		return screen.Clean(file)
 	}
-	return fmt.Sprintf("%s (goes before %s)", screen.Clean(file), screen.Clean(strings.Join(shadows, ", ")))
+	return fmt.Sprintf("%s (overrides %s)", screen.Clean(file), screen.Clean(strings.Join(shadows, ", ")))
 }
 
 // descriptionText returns a description with a note on faults.

@@ -208,7 +208,7 @@ var StatusWords = []string{
 func checkStatuses(words []string) error {
 	for _, word := range words {
 		if !slices.Contains(StatusWords, word) {
-			return cli.UsageError(fmt.Sprintf("no session has the status '%s'", word), "%sthere is %s", cli.DidYouMean(word, StatusWords), strings.Join(StatusWords, ", "))
+			return cli.UsageError(fmt.Sprintf("no session has the status '%s'", word), "%sthe statuses are %s", cli.DidYouMean(word, StatusWords), strings.Join(StatusWords, ", "))
 		}
 	}
 	return nil

@@ -32,9 +32,9 @@ func (v *Watch) Run(ctx context.Context, a *cli.App) error {
 	out, writes := a.OutFile()
 	switch {
 	case a.JSON:
-		return cli.UsageError("watch draws a screen and prints no JSON", "`%s tail %s --json` prints the events, `%s status %s --json` how it stands", cli.Program, v.Session, cli.Program, v.Session)
+		return cli.UsageError("watch draws a screen and prints no JSON", "`%s tail %s --json` prints the events, `%s status %s --json` the status", cli.Program, v.Session, cli.Program, v.Session)
 	case !reads || !writes || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) || !a.FullScreen():
-		return cli.UsageError("watch needs a terminal, at standard input and output", "`%s tail %s` follows the events without one, `%s status %s` shows how the session stands", cli.Program, v.Session, cli.Program, v.Session)
+		return cli.UsageError("watch needs a terminal, at standard input and output", "`%s tail %s` follows the events without one, `%s status %s` shows the status", cli.Program, v.Session, cli.Program, v.Session)
 	}
 	viewer := cmp.Or(a.Getenv("EDITOR"), a.Getenv("PAGER"))
 	return a.WithEngine(ctx, func(e *engine.Engine) error {

@@ -152,7 +152,7 @@ func checkPlugins(ctx context.Context, e *engine.Engine) []doctor.Check {
 	}
 	found := doctor.Check{Area: "plugins", Name: "found", State: doctor.OK, Result: strings.Join(healthy, ", ")}
 	if len(healthy) == 0 {
-		found.State, found.Result, found.Do = doctor.Bad, "none", fmt.Sprintf("`%s plugins list` says where was looked", cli.Program)
+		found.State, found.Result, found.Do = doctor.Bad, "none", fmt.Sprintf("`%s plugins list` shows the searched directories", cli.Program)
 	}
 	return append([]doctor.Check{found}, broken...)
 }

@@ -48,7 +48,7 @@ func writeInstalled(to io.Writer, done install.Installation) {
 		fmt.Fprintf(to, "Installed %s %s in %s\n", done.Name, done.Version, done.Path)
 	}
 	for _, c := range done.Components {
-		fmt.Fprintf(to, "  %s %s: %s\n", cli.KindName(c.Kind), componentName(c), cmp.Or(screen.Clean(c.Summary), "it says nothing of itself"))
+		fmt.Fprintf(to, "  %s %s: %s\n", cli.KindName(c.Kind), componentName(c), cmp.Or(screen.Clean(c.Summary), "no summary"))
 	}
 	fmt.Fprintf(to, "Locked in %s: sha256 %s\n", done.Lock, done.SHA256)
 	if done.Shadows != "" {

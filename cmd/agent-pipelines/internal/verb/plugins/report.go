@@ -54,7 +54,7 @@ func unknownPlugin(name string, all []document.Plugin, l pluginhost.Listing) err
 			names = append(append(names, c.Name), c.Aliases...)
 		}
 	}
-	hint := fmt.Sprintf("`%s plugins list` shows what there is", cli.Program)
+	hint := fmt.Sprintf("`%s plugins list` shows the plugins", cli.Program)
 	for _, i := range l.Ignored {
 		if strings.HasSuffix(i.Path, " plugin serve "+name) || strings.HasSuffix(i.Path, "/agent-plugin-"+name) {
 			return cli.UsageError(fmt.Sprintf("there is no plugin '%s': %s is %s", name, i.Path, i.Reason), "%s", hint)

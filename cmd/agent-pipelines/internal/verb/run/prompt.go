@@ -230,7 +230,7 @@ func (k *prompter) handleInput(ctx context.Context, q engine.Question, line stri
 	case q.AcceptFeedback && strings.ContainsAny(word, " \t"): // a sentence is feedback (REQUIREMENTS U251)
 		return k.answer(ctx, q, event.AnswerReject, word)
 	case word != "":
-		fmt.Fprintf(k.out, "%q is none of these.\n", word)
+		fmt.Fprintf(k.out, "%q is not one of the choices.\n", word)
 	}
 	return false
 }
