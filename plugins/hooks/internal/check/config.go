@@ -197,7 +197,7 @@ func (c *Config) checkPath() error {
 
 func (c *Config) checkCommand() error {
 	c.Command = cmp.Or(c.Command, c.Run)
-	if c.Command == "" || strings.ContainsRune(c.Command, 0) {
+	if strings.TrimSpace(c.Command) == "" || strings.ContainsRune(c.Command, 0) {
 		return invalid("command is empty or contains a zero byte")
 	}
 	return nil

@@ -78,7 +78,7 @@ func TestSchemaNamesWhatIsRead(t *testing.T) {
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"tests","command":"go test ./...","expect":"all_pass","format":"go"}`, `{"type":"command","run":"make","expect":{"max_warnings":0}}`, `{"type":"file_exists","path":"a","exists":false}`,
-		`{"type":"content","path":"a","matches":"x+"}`, `{"type":"content","path":"../a","contains":"x"}`, `{"type":"tests","command":"x","files":["a_test.go"]}`, `{"type":"test"}`, "null", "[]", `{"type":"command","run":"a","command":"b"}`,
+		`{"type":"content","path":"a","matches":"x+"}`, `{"type":"content","path":"../a","contains":"x"}`, `{"type":"tests","command":"x","files":["a_test.go"]}`, `{"type":"tests","command":" ","files":["a_test.go"]}`, `{"type":"test"}`, "null", "[]", `{"type":"command","run":"a","command":"b"}`,
 	} {
 		f.Add([]byte(seed))
 	}
