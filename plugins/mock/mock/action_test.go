@@ -26,10 +26,7 @@ func TestAnswers(t *testing.T) {
 		},
 	}
 	for _, tt := range tests {
-		got, err := NewAction().Run(t.Context(), sdk.HookRequest{Config: json.RawMessage(tt.config)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(NewAction().Run(t.Context(), sdk.HookRequest{Config: json.RawMessage(tt.config)}))
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", tt.config, diff)
 		}
@@ -45,21 +42,14 @@ func TestActionRecords(t *testing.T) {
 	if _, err := NewAction().Run(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
-	line, err := os.ReadFile(filepath.Join(dir, "hooks.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := must(os.ReadFile(filepath.Join(dir, "hooks.jsonl")))
 	var got HookRecord
-	if err := json.Unmarshal(line, &got); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(line, &got))
 	want := HookRecord{
 		Key: "hook:1", Point: sdk.IterationEnd, Session: "s", Node: "n", Stage: "st", Iteration: 3, Provider: "p", Status: "running",
 		Summary: "sum", Result: json.RawMessage(`{"a":1}`), Artifact: "art", Context: "ctx", WorkDir: dir,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	compare(t, want, got)
 	req.Config = json.RawMessage(`{"record":"."}`)
 	if _, err := NewAction().Run(t.Context(), req); err == nil {
 		t.Error("a record that cannot be written: no error")

@@ -56,10 +56,7 @@ func TestFixtures(t *testing.T) {
 			}
 			tr.env[envFixtures] = "fixtures"
 			tr.req.Iteration = tt.iteration
-			result, err := tr.execute(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			result := must(tr.execute(t.Context()))
 			want := []string{tt.text, tt.text, tt.result, tt.status}
 			got := []string{result.Output, tr.received.Text, tr.file(t, "result.json"), tr.file(t, "status.json")}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -95,9 +92,7 @@ func TestStatusIsConvertedForAResultPath(t *testing.T) {
 			if _, err := tr.execute(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, tr.file(t, "result.json")); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			compare(t, tt.want, tr.file(t, "result.json"))
 		})
 	}
 }

@@ -60,9 +60,7 @@ func FuzzConvert(f *testing.F) {
 func memberNames(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	var object map[string]any
-	if err := json.Unmarshal(text, &object); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(text, &object))
 	var names func(map[string]any) map[string]any
 	names = func(object map[string]any) map[string]any {
 		all := map[string]any{}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -99,10 +100,30 @@ func (tr *fixture) file(t *testing.T, name string) string {
 func (tr *fixture) write(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join(tr.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	check(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
+}
+
+// compare reports how got differs from want.
+func compare[T any](t testing.TB, want, got T, options ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, options...); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -52,10 +52,7 @@ func TestSpawn(t *testing.T) {
 			if _, err := tr.execute(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			pid, err := strconv.Atoi(strings.TrimSuffix(tr.file(t, "pid"), "\n"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			pid := must(strconv.Atoi(strings.TrimSuffix(tr.file(t, "pid"), "\n")))
 			t.Cleanup(func() {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 				_, _ = syscall.Wait4(pid, nil, 0, nil)

@@ -106,20 +106,11 @@ func TestReply(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tr := newFixture(t, `{"replies":[`+tt.reply+`]}`)
-			got, err := tr.execute(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want, got, ignoreDuration); diff != "" {
-				t.Errorf("result (-want +got)\n%s", diff)
-			}
-			if diff := cmp.Diff(tt.received, tr.received); diff != "" {
-				t.Errorf("received (-want +got)\n%s", diff)
-			}
+			got := must(tr.execute(t.Context()))
+			compare(t, tt.want, got, ignoreDuration)
+			compare(t, tt.received, tr.received)
 			wrote := files{tr.file(t, "result.json"), tr.file(t, "status.json"), tr.file(t, "progress.md")}
-			if diff := cmp.Diff(tt.files, wrote); diff != "" {
-				t.Errorf("files (-want +got)\n%s", diff)
-			}
+			compare(t, tt.files, wrote)
 			if tr.log.String() != tt.log {
 				t.Errorf("log %q, want %q", tr.log.String(), tt.log)
 			}
@@ -150,9 +141,7 @@ func TestConfiguredFailure(t *testing.T) {
 			if !errors.As(err, &got) {
 				t.Fatalf("got %v", err)
 			}
-			if diff := cmp.Diff(tt.want, *got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			compare(t, tt.want, *got)
 			if result.Outcome != tt.out || result.Output != bashText {
 				t.Errorf("beside the error: %+v", result)
 			}
@@ -204,9 +193,7 @@ func TestArtifact(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tr := newFixture(t, `{"replies":[`+tt.reply+`]}`)
-			if err := os.WriteFile(filepath.Join(tr.req.WorkDir, "prepared.yaml"), []byte("goal: there\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.WriteFile(filepath.Join(tr.req.WorkDir, "prepared.yaml"), []byte("goal: there\n"), 0o600))
 			got, err := tr.execute(t.Context())
 			if err != nil || got.Outcome != tt.outcome {
 				t.Fatalf("outcome %q, %v", got.Outcome, err)
@@ -253,9 +240,7 @@ func TestTemplates(t *testing.T) {
 				tr.received.Text, tr.received.Progress[0].Message, tr.file(t, "progress.md"),
 				tr.file(t, "result.json"), tr.file(t, "status.json"), tr.file(t, "artifact.yaml"),
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			compare(t, tt.want, got)
 		})
 	}
 }
@@ -334,10 +319,7 @@ func TestDelays(t *testing.T) {
 				if strings.Contains(tt.config, "ignore_cancel") {
 					tr.req.Timeout, tr.req.IdleTimeout = time.Second, time.Second
 				}
-				result, err := tr.execute(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				result := must(tr.execute(t.Context()))
 				if result.Duration != tt.want {
 					t.Errorf("took %s, want %s", result.Duration, tt.want)
 				}
@@ -420,9 +402,7 @@ func TestCrash(t *testing.T) {
 				t.Fatalf("got %v", err)
 			}
 			got := seen{tr.ends, tr.received.Text, tr.file(t, "result.json") != ""}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			compare(t, tt.want, got)
 		})
 	}
 }
@@ -495,9 +475,7 @@ func TestRecord(t *testing.T) {
 		t.Error("the second file has other lines")
 	}
 	var got Record
-	if err := json.Unmarshal([]byte(lines[0]), &got); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(lines[0]), &got))
 	want := Record{
 		Key: tr.req.Key, Epoch: 1, Session: "demo", Node: "plan", Stage: "planner", Iteration: 1, Attempt: 1, Visit: 1,
 		Step: "s7", Purpose: sdk.PurposeWork, Prompt: "make a plan", Model: "small", Config: tr.req.Config, WorkDir: tr.dir,
@@ -505,7 +483,5 @@ func TestRecord(t *testing.T) {
 		Budget: tr.req.Budget,
 		Resume: &RecordedResume{Turn: 2, Blob: `{"next_call":1}`, Calls: []RecordedCall{{CallID: "call-2", Tool: "t", Finished: true}}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	compare(t, want, got)
 }

@@ -46,9 +46,7 @@ func definition(t *testing.T, kind, def string) json.RawMessage {
 		Defs       map[string]json.RawMessage `json:"$defs"`
 	}
 	read := func(raw json.RawMessage) (o object) {
-		if err := json.Unmarshal(raw, &o); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal(raw, &o))
 		return o
 	}
 	found := json.RawMessage(map[string][]byte{"provider": providerSchema, "termination": strategySchema, "hook_action": actionSchema}[kind])
@@ -78,10 +76,7 @@ func keys(t reflect.Type) []string {
 }
 
 func TestManualNamesEveryKey(t *testing.T) {
-	manual, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	manual := must(os.ReadFile("../README.md"))
 	for _, read := range []reflect.Type{
 		reflect.TypeFor[Config](), reflect.TypeFor[Reply](), reflect.TypeFor[ToolCall](), reflect.TypeFor[Failure](), reflect.TypeFor[Spawn](),
 		reflect.TypeFor[StrategyDecision](), reflect.TypeFor[Ask](), reflect.TypeFor[ActionConfig](),

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
@@ -27,14 +25,9 @@ func TestMatch(t *testing.T) {
 	for want, matches := range tests {
 		for _, match := range matches {
 			c := Config{Replies: make([]Reply, 1)}
-			if err := json.Unmarshal([]byte(match), &c.Replies[0].Match); err != nil {
-				t.Fatal(err)
-			}
+			check(t, json.Unmarshal([]byte(match), &c.Replies[0].Match))
 			c.Replies[0].Output = ptr("mine")
-			config, err := json.Marshal(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			config := must(json.Marshal(c))
 			tr := newFixture(t, string(config))
 			tr.env[envProvider] = "claude"
 			tr.req.Purpose = ""
@@ -63,10 +56,7 @@ func TestMatchStep(t *testing.T) {
 	for _, tt := range tests {
 		tr := newFixture(t, `{"replies":[{"step":"s1","output":"first"},{"step":"s.2_a-b","output":"second"},{"output":"any"}]}`)
 		tr.req.Key = tt.key
-		result, err := tr.execute(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := must(tr.execute(t.Context()))
 		if result.Output != tt.want {
 			t.Errorf("%s: %q, want %q", tt.key, result.Output, tt.want)
 		}
@@ -81,30 +71,20 @@ func TestSourcesAreAskedInOrder(t *testing.T) {
 	tr.env[envConfig], tr.env[envFixtures] = "mine.json", "fixtures"
 	var got []string
 	for tr.req.Iteration = 1; tr.req.Iteration <= 4; tr.req.Iteration++ {
-		result, err := tr.execute(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := must(tr.execute(t.Context()))
 		got = append(got, result.Output)
 	}
-	if diff := cmp.Diff([]string{"pipeline", "file", "fixtures", "text"}, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	compare(t, []string{"pipeline", "file", "fixtures", "text"}, got)
 }
 
 func TestTimes(t *testing.T) {
 	tr := newFixture(t, `{"replies":[{"times":2,"output":"early"},{"output":"late"}]}`)
 	var got []string
 	for range 4 {
-		result, err := tr.execute(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := must(tr.execute(t.Context()))
 		got = append(got, result.Output)
 	}
-	if diff := cmp.Diff([]string{"early", "early", "late", "late"}, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	compare(t, []string{"early", "early", "late", "late"}, got)
 	tr.req.Config = []byte(`{"replies":[{"times":1,"output":"another configuration"}]}`)
 	if result, err := tr.execute(t.Context()); err != nil || result.Output != "another configuration" {
 		t.Errorf("got %q, %v", result.Output, err)
@@ -128,9 +108,7 @@ func TestTimesHoldForConcurrentCalls(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	if diff := cmp.Diff(map[string]int{"limited": 10, "free": 30}, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	compare(t, map[string]int{"limited": 10, "free": 30}, got)
 }
 
 func TestUnusableConfig(t *testing.T) {
@@ -162,9 +140,7 @@ func TestUnusableConfig(t *testing.T) {
 			if err == nil || failure.KindOf(err) != failure.ConfigInvalid {
 				t.Fatalf("got %v", err)
 			}
-			if diff := cmp.Diff(tt.want, err.Error()); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			compare(t, tt.want, err.Error())
 			validation := tr.provider.Validate(t.Context(), sdk.ValidateRequest{Config: json.RawMessage(tt.config)})
 			if validation == nil || validation.Error() != tt.want {
 				t.Errorf("Validate: %v", validation)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -15,10 +13,7 @@ import (
 func decisionFor(t *testing.T, config string, req sdk.DecideRequest) sdk.Decision {
 	t.Helper()
 	req.Config = json.RawMessage(config)
-	d, err := NewStrategy().Decide(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(NewStrategy().Decide(t.Context(), req))
 	return d
 }
 
@@ -50,9 +45,7 @@ func TestDecisions(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := decisionFor(t, tt.config, sdk.DecideRequest{Iteration: tt.iteration, Round: tt.round, Answer: tt.answer})
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			compare(t, tt.want, got)
 		})
 	}
 }

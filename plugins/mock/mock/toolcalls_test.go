@@ -5,8 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -33,9 +31,7 @@ func TestObservedCalls(t *testing.T) {
 			{CallID: "mine", Status: sdk.ToolError},
 		},
 	}
-	if diff := cmp.Diff(want, tr.received); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	compare(t, want, tr.received)
 	if got := tr.file(t, "count"); got != tr.req.Key+" mine\n" {
 		t.Errorf("counted %q", got)
 	}
@@ -76,9 +72,7 @@ func TestVerdicts(t *testing.T) {
 			tr.exchange.Default, tr.exchange.OnCall = tt.verdict, func(sdk.ToolCall) error { return tt.err }
 			_, err := tr.execute(t.Context())
 			got := seen{tr.file(t, "count"), tr.received.Results, tr.received.Raw, tr.received.Text, failure.KindOf(err)}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			compare(t, tt.want, got)
 			if len(tr.received.Requested) != 1 || tr.received.Observed != nil {
 				t.Errorf("asked %v, observed %v", tr.received.Requested, tr.received.Observed)
 			}
@@ -95,9 +89,7 @@ func TestCheckpoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []sdk.Checkpoint{{Turn: 1, Blob: []byte(`{"next_call":1}`)}}
-	if diff := cmp.Diff(want, tr.received.Checkpoints); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	compare(t, want, tr.received.Checkpoints)
 }
 
 func TestResume(t *testing.T) {
@@ -130,9 +122,7 @@ func TestResume(t *testing.T) {
 			for _, c := range tr.received.Requested {
 				requested = append(requested, c.Tool)
 			}
-			if diff := cmp.Diff(tt.requested, requested); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			compare(t, tt.requested, requested)
 		})
 	}
 
