@@ -46,10 +46,7 @@ func TestRecordAndPlay(t *testing.T) {
 			cli := filepath.Join(t.TempDir(), "claude")
 			check(t, errors.Join(os.Mkdir(calls, 0o755), os.WriteFile(cli, []byte(fakeScript), 0o755)))
 			startFake(t, c.arg, filepath.Join("project", "ready"), each, RecordVariable+"=/elsewhere/codex:"+cli)
-			recorded, err := LoadCall(calls, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			recorded := must(LoadCall(calls, 1))
 			delete(recorded.Files, "ready")
 			if diff := cmp.Diff(&c.want, recorded); diff != "" {
 				t.Errorf("recorded (-want +got):\n%s", diff)
@@ -95,9 +92,7 @@ func startFake(t *testing.T, arg, ready string, env ...string) *Call {
 		call.Exit, call.Signal = 0, status.Signal()
 	}
 	call.Files, err = contents(w.project)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	delete(call.Files, "ready")
 	call.Result = new(content(t, result))
 	return call

@@ -39,20 +39,14 @@ func fakeNPM(t *testing.T, body string) string {
 
 func calls(t *testing.T, log string) int {
 	t.Helper()
-	text, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(log))
 	return strings.Count(string(text), "\n")
 }
 
 // names returns the names in a directory.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(os.ReadDir(dir))
 	var names []string
 	for _, entry := range entries {
 		names = append(names, entry.Name())
@@ -73,14 +67,8 @@ func TestInstall(t *testing.T) {
 			log := fakeNPM(t, c.place+writeCLI)
 			t.Setenv("FAKE_VERSION", c.cli.Version)
 			cache := filepath.Join(t.TempDir(), "not", "there", "yet")
-			first, err := c.cli.Install(t.Context(), cache)
-			if err != nil {
-				t.Fatal(err)
-			}
-			again, err := c.cli.Install(t.Context(), cache)
-			if err != nil {
-				t.Fatal(err)
-			}
+			first := must(c.cli.Install(t.Context(), cache))
+			again := must(c.cli.Install(t.Context(), cache))
 			if first != again || filepath.Base(first) != c.cli.Name || !strings.HasPrefix(first, filepath.Join(cache, c.folder)+"/") {
 				t.Errorf("got %s, then %s", first, again)
 			}
@@ -190,10 +178,7 @@ func TestCacheDir(t *testing.T) {
 // TestMeasured checks that the plugins document the releases that are installed here.
 func TestMeasured(t *testing.T) {
 	for plugin, cli := range map[string]CLI{"claude": Claude, "codex": Codex} {
-		text, err := os.ReadFile(filepath.Join("../../plugins", plugin, plugin, "plugin.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(filepath.Join("../../plugins", plugin, plugin, "plugin.go")))
 		if want := fmt.Sprintf("measured = cliagent.TestedVersion{Version: %q,", cli.Version); !strings.Contains(string(text), want) {
 			t.Errorf("plugin %s does not have %s", plugin, want)
 		}

@@ -45,10 +45,7 @@ func (w world) keepCalls(t *testing.T, s scenario, a agent, address string) {
 		t.Fatalf("%d calls recorded, error %v", calls, err)
 	}
 	for n := 1; n <= calls; n++ {
-		call, err := LoadCall(from, n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		call := must(LoadCall(from, n))
 		for _, stream := range call.streams() {
 			*stream = scrubber.Stream(*stream)
 		}

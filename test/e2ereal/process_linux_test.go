@@ -15,20 +15,14 @@ func TestProcesses(t *testing.T) {
 	start := func(dir string, env ...string) string {
 		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "cat")
 		cmd.Dir, cmd.Env = dir, env
-		stdin, err := cmd.StdinPipe() // cat ends when the pipe is closed
-		if err != nil {
-			t.Fatal(err)
-		}
+		stdin := must(cmd.StdinPipe()) // cat ends when the pipe is closed
 		check(t, cmd.Start())
 		t.Cleanup(func() { ended(t, stdin, cmd) })
 		return strconv.Itoa(cmd.Process.Pid) + " cat"
 	}
 	byDir, byEnv := start(root), start("/", "HOME="+root+"/home")
 	start("/", "HOME=/elsewhere")
-	got, err := Processes(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(Processes(root))
 	slices.Sort(got)
 	want := []string{byDir, byEnv}
 	slices.Sort(want)

@@ -44,10 +44,7 @@ func builtProduct(t *testing.T) string {
 	if path == "" {
 		path = filepath.Join("..", "..", "bin", "agent-pipelines")
 	}
-	path, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path = must(filepath.Abs(path))
 	if _, err := os.Stat(path); err != nil {
 		t.Fatalf("%v: build it (make build) or set AGENT_PIPELINES_BIN", err)
 	}
@@ -103,14 +100,8 @@ func (d *realDriver) serve(t *testing.T, w world, a agent, name string, script s
 // the middle of the second stage.
 func letterScript(t *testing.T, w world, s scenario) stubmodel.Script {
 	t.Helper()
-	text, err := os.ReadFile("testdata/scripts/" + s.agent.cli.Name + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	script, err := stubmodel.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("testdata/scripts/" + s.agent.cli.Name + ".json"))
+	script := must(stubmodel.Parse(text))
 	script.Vars["project"] = w.project
 	if s.act != nil {
 		second := slices.IndexFunc(script.Turns, func(turn stubmodel.Turn) bool {
@@ -136,10 +127,7 @@ func claudeEnvironment(base string, more ...string) []string {
 // variables.
 func codexEnvironment(t *testing.T, w world, base string) []string {
 	t.Helper()
-	text, err := os.ReadFile("testdata/codex.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("testdata/codex.toml"))
 	home := filepath.Join(w.home, ".codex")
 	check(t, os.Mkdir(home, 0o755))
 	filled := strings.ReplaceAll(string(text), "BASE_URL", base+"/v1")
@@ -175,10 +163,7 @@ func (d *realDriver) silent() bool {
 // agentPID returns the lowest process ID of the world's processes that are named after the agent.
 func (d *realDriver) agentPID(t *testing.T, w world, s scenario) int {
 	t.Helper()
-	all, err := Processes(w.root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(Processes(w.root))
 	found := 0
 	for _, process := range all {
 		fields := strings.Fields(process)

@@ -44,10 +44,7 @@ func (s scenario) callsDir(t *testing.T, a agent) string {
 // cliCalls returns the directory of the recorded calls of a CLI, named by its name or "*".
 func (s scenario) cliCalls(t *testing.T, cli string) string {
 	t.Helper()
-	dir, err := filepath.Abs(filepath.Join("testdata", "calls", cli, s.name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(filepath.Abs(filepath.Join("testdata", "calls", cli, s.name)))
 	return dir
 }
 
@@ -59,15 +56,10 @@ func (replayDriver) environment(t *testing.T, w world, s scenario) []string {
 // installFake links this program under the CLIs' names into the world and returns the directory of the links.
 func (w world) installFake(t *testing.T, s scenario) string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must(os.Executable())
 	for _, a := range s.agents() {
 		err := errors.Join(os.Symlink(self, filepath.Join(w.bin, a.cli.Name)), os.Mkdir(filepath.Join(w.notes, a.cli.Name), 0o755))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 	return w.bin
 }
@@ -87,15 +79,9 @@ func (replayDriver) waiting(t *testing.T, w world, s scenario) {
 // waitingCall returns the number of the first recorded call of an agent that waits, 0 if there is none.
 func (s scenario) waitingCall(t *testing.T, a agent) int {
 	t.Helper()
-	calls, err := Calls(s.callsDir(t, a))
-	if err != nil {
-		t.Fatal(err)
-	}
+	calls := must(Calls(s.callsDir(t, a)))
 	for n := 1; n <= calls; n++ {
-		call, err := LoadCall(s.callsDir(t, a), n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		call := must(LoadCall(s.callsDir(t, a), n))
 		if call.Waits {
 			return n
 		}
@@ -105,10 +91,7 @@ func (s scenario) waitingCall(t *testing.T, a agent) int {
 
 func (replayDriver) agentPID(t *testing.T, w world, s scenario) int {
 	t.Helper()
-	pid, err := strconv.Atoi(strings.TrimSpace(content(t, filepath.Join(w.notes, s.agent.cli.Name, "1.pid"))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pid := must(strconv.Atoi(strings.TrimSpace(content(t, filepath.Join(w.notes, s.agent.cli.Name, "1.pid")))))
 	return pid
 }
 
@@ -116,14 +99,8 @@ func (replayDriver) agentPID(t *testing.T, w world, s scenario) int {
 func (replayDriver) finish(t *testing.T, w world, s scenario) {
 	t.Helper()
 	for _, a := range s.agents() {
-		made, err := filepath.Glob(filepath.Join(w.notes, a.cli.Name, "*.pid"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		recorded, err := Calls(s.callsDir(t, a))
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must(filepath.Glob(filepath.Join(w.notes, a.cli.Name, "*.pid")))
+		recorded := must(Calls(s.callsDir(t, a)))
 		if len(made) != recorded || recorded == 0 {
 			t.Errorf("%s was called %d times, %d calls were recorded", a.cli.Name, len(made), recorded)
 		}

@@ -23,10 +23,7 @@ type world struct {
 
 func newWorld(t *testing.T) world {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir()) // as a process sees its own directory
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must(filepath.EvalSymlinks(t.TempDir())) // as a process sees its own directory
 	in := func(name string) string { return filepath.Join(root, name) }
 	w := world{root: root, home: in("home"), project: in("project"), tmp: in("tmp"), bin: in("bin"), notes: in("notes")}
 	for _, dir := range []string{w.home, w.project, w.tmp, w.bin, w.notes} {
@@ -99,20 +96,14 @@ func (w world) run(t *testing.T, c command) outcome {
 // create creates a file and closes it when the test ends.
 func create(t *testing.T, path string) *os.File {
 	t.Helper()
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(os.Create(path))
 	t.Cleanup(func() { file.Close() })
 	return file
 }
 
 func content(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(path))
 	return string(text)
 }
 
@@ -126,9 +117,7 @@ func (w world) assertNoProcess(t *testing.T) {
 			t.Log("processes that outlive the run are looked for on Linux only")
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if len(left) == 0 {
 			return
 		}
@@ -154,4 +143,12 @@ func check(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -22,9 +22,7 @@ func TestAnthropicRead(t *testing.T) {
 		body: []byte(body), model: "m", system: "one\ntwo", prompt: "first\nsecond",
 		toolResult: "plain\nblock", toolError: &failed, offersTools: true, stream: true,
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(inbound{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	compare(t, want, got, cmp.AllowUnexported(inbound{}))
 }
 
 func TestAnthropicReadForgetsOlderToolResults(t *testing.T) {
@@ -42,5 +40,13 @@ func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// compare reports how got differs from want.
+func compare[T any](t testing.TB, want, got T, options ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, options...); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -28,9 +28,7 @@ func TestTurnsInOrder(t *testing.T) {
 			for range c.want {
 				got = append(got, messageText(t, client.ask(t, server.Base("it"), question(false, "go"))))
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			compare(t, c.want, got)
 			if faults := server.Faults("it"); len(faults) != c.faults {
 				t.Errorf("got faults %q, want %d", faults, c.faults)
 			}
@@ -48,9 +46,7 @@ func TestSideRequestsUseNoTurn(t *testing.T) {
 	for _, body := range []string{noTools, question(false, "[SUGGESTION MODE: x]"), question(false, "work")} {
 		got = append(got, messageText(t, client.ask(t, server.Base("it"), body)))
 	}
-	if diff := cmp.Diff([]string{"a title", "a title", "the answer"}, got); diff != "" {
-		t.Errorf("answers (-want +got):\n%s", diff)
-	}
+	compare(t, []string{"a title", "a title", "the answer"}, got)
 	var sides []bool
 	for _, r := range server.Requests("it") {
 		sides = append(sides, r.Side)
@@ -145,7 +141,5 @@ func TestConcurrentRequests(t *testing.T) {
 	for i := range asks {
 		want[strconv.Itoa(i)] = 1
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	compare(t, want, got)
 }

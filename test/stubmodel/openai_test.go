@@ -39,9 +39,7 @@ func TestResponsesRead(t *testing.T) {
 			got, err := responses{}.read([]byte(c.body))
 			check(t, err)
 			c.want.body = []byte(c.body)
-			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(inbound{})); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			compare(t, c.want, got, cmp.AllowUnexported(inbound{}))
 		})
 	}
 }
@@ -61,9 +59,7 @@ func TestChatRead(t *testing.T) {
 		body: []byte(body), model: "m", system: "one\ntwo", prompt: "first\nsecond",
 		toolResult: "plain\npart", offersTools: true, stream: true, streamUsage: true,
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(inbound{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	compare(t, want, got, cmp.AllowUnexported(inbound{}))
 }
 
 // TestChatUsageIsAskedFor checks that a stream has usage only on request.
@@ -180,9 +176,7 @@ func TestErrors(t *testing.T) {
 				}
 				got.Header.Del("Date")
 				got.Header.Del("Content-Length")
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+				compare(t, want, got)
 			})
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestParse(t *testing.T) {
@@ -41,9 +39,7 @@ func TestParse(t *testing.T) {
 		},
 		Side: &Turn{Text: "title"}, SideRE: "x", After: AfterError,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	compare(t, want, got)
 }
 
 func TestParseFaults(t *testing.T) {

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestOnlyLoopback(t *testing.T) {
@@ -59,9 +57,7 @@ func TestRoutes(t *testing.T) {
 		"request 13, GET /s/it/v1/responses: unexpected request GET /v1/responses",
 		"request 14, POST /api/event_logging: unexpected request POST /api/event_logging",
 	}
-	if diff := cmp.Diff(wantFaults, server.Faults("")); diff != "" {
-		t.Errorf("faults (-want +got):\n%s", diff)
-	}
+	compare(t, wantFaults, server.Faults(""))
 }
 
 // TestWebSocketIsDeclined checks the status at which agents that try a WebSocket first fall back to POST.
@@ -131,9 +127,7 @@ func TestRecord(t *testing.T) {
 	for i := range got {
 		got[i].Headers = nil
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	compare(t, want, got)
 }
 
 func TestBrokenAnswers(t *testing.T) {
