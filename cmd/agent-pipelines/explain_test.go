@@ -34,9 +34,7 @@ func TestEveryCodeIsExplained(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 	for _, word := range []string{cli.WordUsage, cli.WordCompile, cli.WordNotFound} {
 		want[word] = true

@@ -40,9 +40,7 @@ func TestFilesNameTheirSchema(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 	require(t, found >= 40, found)
 }

@@ -166,9 +166,7 @@ func pipelineChain(n int) map[string]string {
 
 func TestDepthOfEmbedding(t *testing.T) {
 	_, r, err := compileFiles(t, pipelineChain(9))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	n := r.Plan.Find("0" + strings.Repeat(".0", 9))
 	require(t, n != nil && n.Prompt == "x", n)
 	_, _, err = compileFiles(t, pipelineChain(10))

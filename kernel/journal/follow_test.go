@@ -136,9 +136,7 @@ func TestFollowStopsWhenTheReaderDoes(t *testing.T) {
 	put(t, d, line(1, 1, "session_start")+line(2, 1, "kernel_start"))
 	var got []event.Event
 	for e, err := range journal.Follow(t.Context(), d, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		got = append(got, e)
 		break
 	}

@@ -214,9 +214,7 @@ func TestEventsAreRedactedFirst(t *testing.T) {
 		return e
 	}
 	j, _, err := journal.Open(t.Context(), d, journal.Options{Redact: clean}, func(event.Event) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	begun := must(j.Begin(t.Context(), "R", event.SessionStartData{Stage: "hunter2"}, event.KernelStartData{Version: "hunter2"}))
 	given := event.New(event.SessionPaused, nil, "", event.SessionPausedData{Reason: "hunter2"})
 	appended := must(j.Append(t.Context(), given))

@@ -29,9 +29,7 @@ func openDir(t testing.TB) *store.Dir {
 func open(t testing.TB, d *store.Dir, o journal.Options) *journal.Journal {
 	t.Helper()
 	j, _, err := journal.Open(t.Context(), d, o, func(event.Event) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { _ = j.Close() })
 	return j
 }

@@ -188,9 +188,7 @@ func TestOpenTellsWhatTheJournalHolds(t *testing.T) {
 	put(t, d, line(1, 1, "session_start")+line(2, 1, "kernel_start")+`{"torn`)
 	var got []event.Event
 	j, log, err := journal.Open(t.Context(), d, journal.Options{}, func(e event.Event) { got = append(got, e) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer j.Close()
 	want := read(t, d)
 	compare(t, want.Events, got)

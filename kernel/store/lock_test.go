@@ -173,9 +173,7 @@ func TestForeignLocks(t *testing.T) {
 				compare(t, failure.LockContention, failure.KindOf(err))
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			swept, _ := l.StaleLock()
 			require(t, swept.PID == tt.stale && l.Warning() == tt.warning, swept.PID, l.Warning())
 			holderIs(t, p, os.Getpid())

@@ -18,9 +18,7 @@ func TestUncollectedHolder(t *testing.T) {
 	for errors.Is(err, unix.EINTR) {
 		err = unix.Waitid(unix.P_PID, c.pid(), nil, unix.WEXITED|unix.WNOWAIT, nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	_, stale := acquire(t, p, store.LockOptions{}).StaleLock()
 	require(t, stale, "no stale lock reported")
 }

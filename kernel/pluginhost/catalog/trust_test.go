@@ -124,9 +124,7 @@ func TestLockFile(t *testing.T) {
 		l.Set("agent-plugin-x", "linux/amd64", sum("one"))
 		l.Set("agent-plugin-y", "linux/amd64", sum("two"))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	check(t, s.ChangeLock(s.LockPath(), func(l Lock) { l.Set("agent-plugin-y", "linux/amd64", "") }))
 	b := must(os.ReadFile(s.LockPath()))
 	want := fmt.Sprintf(`{

@@ -93,9 +93,7 @@ func TestArchive(t *testing.T) {
 func TestStageFile(t *testing.T) {
 	for name, want := range map[string]string{"agent-plugin-x": "", "x.tar.gz": "called .gz and is not an archive", "x.tar.XZ": "called .XZ and is not an archive", "x.zip": "called .zip and is not an archive"} {
 		f, info, err := openRegular(plugin(t, name, "#!/bin/sh\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		_, err = stageFile(f, info.Size(), t.TempDir())
 		_ = f.Close()
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -123,9 +123,7 @@ func TestInstallRefuses(t *testing.T) {
 		}, failure.PluginInvalid, "is a directory", "remove it"},
 		"locked to another file": {func(t *testing.T, in Installer) Request {
 			err := in.Store.ChangeLock(in.Store.LockPath(), func(l catalog.Lock) { l.Set(catalog.Prefix+"echo", catalog.Platform(), strings.Repeat("a", 64)) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			return Request{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginUntrusted, "locks agent-plugin-echo to another file", "--force replaces it"},
 		"a damaged lock": {func(t *testing.T, in Installer) Request {

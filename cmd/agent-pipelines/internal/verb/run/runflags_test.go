@@ -143,9 +143,7 @@ func TestChildArgs(t *testing.T) {
 	if err == nil {
 		err = entry.Apply(&o)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	o.Observe = func(engine.Update) {}
 	text := must(ChildArgs(global, o))
 	got := must(readChildArgs("", bytes.NewReader(text)))
@@ -162,9 +160,7 @@ func TestChildArgsFile(t *testing.T) {
 		Sandbox: &plan.Sandbox{Mode: plan.SandboxStrict, Memory: 1 << 40, CPU: 0.25}, Notes: []event.Event{note},
 	}}
 	dir, file, err := newChildArgs(cli.GlobalFlags{JSON: true, Quiet: true}, r).write()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for name, want := range map[string]os.FileMode{dir: 0o700 | os.ModeDir, file: 0o600} {
 		info := must(os.Stat(name))
 		if info.Mode() != want {
