@@ -5,17 +5,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 func TestLogin(t *testing.T) {
 	home := t.TempDir()
 	for name, text := range map[string]string{"auth.json": "{}", "empty.json": ""} {
-		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(filepath.Join(home, name), []byte(text), 0o600))
 	}
 	unclear := sdk.Finding{About: "login", State: sdk.FindingUnclear, Detail: "no key in the environment and no login in a file", Hint: "log in"}
 	for _, tt := range []struct {
@@ -32,9 +28,7 @@ func TestLogin(t *testing.T) {
 		{"no home", nil, Login{Files: []string{"~/auth.json", "${DIR}/auth.json"}, Hint: "log in"}, unclear},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, tt.l.Diagnose(tt.env)); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.want, tt.l.Diagnose(tt.env))
 		})
 	}
 }
@@ -43,9 +37,7 @@ func TestLogin(t *testing.T) {
 func TestExamineVersion(t *testing.T) {
 	dir := t.TempDir()
 	for name, script := range map[string]string{"good": "echo 1.2.3", "old": "echo 1.2.2", "mute": "exit 3"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
 	}
 	var v Versions
 	for name, want := range map[string]sdk.Finding{
@@ -59,8 +51,6 @@ func TestExamineVersion(t *testing.T) {
 			Hint: "run it by hand to see why; it may be half installed, or another program of the same name",
 		},
 	} {
-		if diff := cmp.Diff(want, v.Diagnose(t.Context(), Command{Name: name, Path: filepath.Join(dir, name), Dir: dir, Env: os.Environ()}, TestedVersion{"1.2.3", "get a new one"})); diff != "" {
-			t.Error(diff)
-		}
+		compare(t, want, v.Diagnose(t.Context(), Command{Name: name, Path: filepath.Join(dir, name), Dir: dir, Env: os.Environ()}, TestedVersion{"1.2.3", "get a new one"}))
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/record"
 )
@@ -39,9 +37,7 @@ func TestEvents(t *testing.T) {
 			for _, line := range tt.lines {
 				final = e.Line([]byte(line)) || final
 			}
-			if diff := cmp.Diff(tt.kinds, kinds); diff != "" {
-				t.Errorf("events (-want +got):\n%s", diff)
-			}
+			compare(t, tt.kinds, kinds)
 			if got := e.Plain.String(); got != tt.plain || final != tt.final || e.Seen() != (len(tt.kinds) > 0) {
 				t.Errorf("plain = %q, final = %t, seen = %t", got, final, e.Seen())
 			}
@@ -57,12 +53,8 @@ func TestTranscript(t *testing.T) {
 	}
 	tr.Add("raw")
 	want := "first\n\nsecond\nline\nraw"
-	if diff := cmp.Diff(want, tr.String()); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(want, x.Record().Text(sdk.StreamText)); diff != "" {
-		t.Errorf("shown (-want +got):\n%s", diff)
-	}
+	compare(t, want, tr.String())
+	compare(t, want, x.Record().Text(sdk.StreamText))
 }
 
 func TestTranscriptIsBounded(t *testing.T) {

@@ -3,8 +3,6 @@ package cliagent
 import (
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // FuzzSplitter checks that the lines of a text do not depend on its chunks, and that nothing is
@@ -27,9 +25,7 @@ func FuzzSplitter(f *testing.F) {
 			rest = rest[n:]
 		}
 		s.flush()
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("lines (-want +got):\n%s", diff)
-		}
+		compare(t, want, got)
 	})
 }
 
@@ -50,9 +46,7 @@ func TestTail(t *testing.T) {
 			for _, c := range tt.chunks {
 				tl.write([]byte(c))
 			}
-			if diff := cmp.Diff(tt.want, tl.String()); diff != "" {
-				t.Errorf("tail (-want +got):\n%s", diff)
-			}
+			compare(t, tt.want, tl.String())
 		})
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
@@ -16,9 +14,7 @@ func TestLookup(t *testing.T) {
 	one, two := t.TempDir(), t.TempDir()
 	write := func(dir, name string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, nil, mode); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path, nil, mode))
 		return path
 	}
 	agent := write(two, "agent", 0o755)
@@ -66,9 +62,7 @@ func TestEnviron(t *testing.T) {
 	}
 	got := Environ(base, map[string]string{"HOME": "/mine", "NEW": "1", "PLUGIN_UNIX_SOCKET_DIR": "/x"})
 	want := []string{"EMPTY=", "HOME=/mine", "NEW=1", "PATH=/bin", "PLUGINS=kept", "WITH=a=b"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("environment (-want +got):\n%s", diff)
-	}
+	compare(t, want, got)
 }
 
 func TestGetenv(t *testing.T) {
@@ -85,18 +79,11 @@ func TestGetenv(t *testing.T) {
 func TestPaths(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(dir, link); err != nil {
-		t.Fatal(err)
-	}
-	target, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Symlink(dir, link))
+	target := must(filepath.EvalSymlinks(dir))
 	got := Paths(link, "", link+"/a.go", target+"/sub/../b.go", "a.go", "./c", link, link+"2/x", "/etc/passwd", "../x")
 	want := []string{"a.go", "b.go", "c", ".", link + "2/x", "/etc/passwd", "../x"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, got)
 	if got := Paths(dir); got != nil {
 		t.Errorf("none: %q", got)
 	}

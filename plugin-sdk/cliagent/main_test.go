@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 )
 
@@ -68,12 +69,33 @@ func run(ctx context.Context, t *testing.T, c Command) (End, []string) {
 		lines = append(lines, string(line))
 		return next != nil && next(line)
 	}
-	end, err := Run(ctx, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	end := must(Run(ctx, c))
 	if end.Survivors != 0 {
 		t.Errorf("%d processes survived", end.Survivors)
 	}
 	return end, lines
+}
+
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compare reports how got differs from want.
+func compare[T any](t testing.TB, want, got T, options ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, options...); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

@@ -74,29 +74,16 @@ func TestRunLeavesNothing(t *testing.T) {
 
 // TestAgentFollowsItsHost checks that an agent ends after SIGKILL has ended its plugin.
 func TestAgentFollowsItsHost(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must(os.Executable())
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), fakeVariable+"=host")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must(cmd.StdoutPipe())
+	check(t, cmd.Start())
+	line := must(bufio.NewReader(out).ReadString('\n'))
 	if !alive(t, line) {
 		t.Fatal("the agent does not run")
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	for deadline := time.Now().Add(20 * time.Second); alive(t, line); {
 		if time.Now().After(deadline) {

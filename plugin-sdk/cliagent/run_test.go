@@ -24,9 +24,7 @@ func TestRunPassesEverythingOn(t *testing.T) {
 	c.StderrLine = func(line []byte) { complaints = append(complaints, string(line)) }
 	end, lines := run(t.Context(), t, c)
 
-	if diff := cmp.Diff([]string{c.Stdin, "no newline"}, lines); diff != "" {
-		t.Errorf("lines (-want +got):\n%s", diff)
-	}
+	compare(t, []string{c.Stdin, "no newline"}, lines)
 	if diff := cmp.Diff([]string{"trouble\n"}, complaints); diff != "" {
 		t.Errorf("lines of stderr (-want +got):\n%s", diff)
 	}
@@ -37,9 +35,7 @@ func TestRunPassesEverythingOn(t *testing.T) {
 		t.Errorf("stderr stream = %q", got)
 	}
 	want := End{ExitCode: 3, Stderr: "trouble"}
-	if diff := cmp.Diff(want, end, cmpopts.IgnoreUnexported(End{}), cmpopts.IgnoreFields(End{}, "Duration")); diff != "" {
-		t.Errorf("end (-want +got):\n%s", diff)
-	}
+	compare(t, want, end, cmpopts.IgnoreUnexported(End{}), cmpopts.IgnoreFields(End{}, "Duration"))
 }
 
 func TestRunEnds(t *testing.T) {
@@ -153,9 +149,7 @@ func TestRunEnds(t *testing.T) {
 				tt.change(&c, cancel)
 			}
 			end, _ := run(ctx, t, c)
-			if diff := cmp.Diff(tt.want, end, cmpopts.IgnoreUnexported(End{}), cmpopts.IgnoreFields(End{}, "Duration")); diff != "" {
-				t.Errorf("end (-want +got):\n%s", diff)
-			}
+			compare(t, tt.want, end, cmpopts.IgnoreUnexported(End{}), cmpopts.IgnoreFields(End{}, "Duration"))
 			kind := failure.Kind("")
 			if f := end.Failure(); f != nil {
 				kind = f.Kind

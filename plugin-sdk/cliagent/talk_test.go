@@ -28,9 +28,7 @@ func TestTalk(t *testing.T) {
 		}
 	}
 	end, _ := run(t.Context(), t, c)
-	if diff := cmp.Diff([]string{"1 one\n", "2 two\n"}, got); diff != "" {
-		t.Errorf("answers (-want +got):\n%s", diff)
-	}
+	compare(t, []string{"1 one\n", "2 two\n"}, got)
 	if !end.Final || end.StopReason != StopNone || end.ExitCode != 0 || end.Stderr != "bye" {
 		t.Errorf("end %+v", end)
 	}

@@ -28,12 +28,8 @@ func TestVersionsAsksOncePerFile(t *testing.T) {
 	agent := filepath.Join(dir, "agent")
 	install := func(version string) {
 		script := "#!/bin/sh\necho x >>\"" + dir + "/log\"\necho agent " + version + "\n"
-		if err := os.WriteFile(agent+".new", []byte(script), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(agent+".new", agent); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(agent+".new", []byte(script), 0o755))
+		check(t, os.Rename(agent+".new", agent))
 	}
 	var versions Versions
 	c := Command{Name: "agent", Path: agent, Dir: dir, Env: Environ(os.Environ(), nil)}
@@ -45,10 +41,7 @@ func TestVersionsAsksOncePerFile(t *testing.T) {
 			t.Errorf("version = %q, want %q", got, want)
 		}
 	}
-	log, err := os.ReadFile(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must(os.ReadFile(filepath.Join(dir, "log")))
 	if asked := strings.Count(string(log), "\n"); asked != 2 {
 		t.Errorf("the agent was asked %d times, want once for each version", asked)
 	}
@@ -59,20 +52,13 @@ func TestVersionsDoNotWaitForEachOther(t *testing.T) {
 	dir := t.TempDir()
 	agent := func(name, script string) Command {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755))
 		return Command{Name: name, Path: path, Dir: dir, Env: Environ(os.Environ(), nil)}
 	}
 	pipe := func(name string) *os.File {
 		path := filepath.Join(dir, name)
-		if err := syscall.Mkfifo(path, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.OpenFile(path, os.O_RDWR, 0) // read and write, so that opening does not wait for another process
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, syscall.Mkfifo(path, 0o600))
+		f := must(os.OpenFile(path, os.O_RDWR, 0)) // read and write: opening does not wait for another process
 		t.Cleanup(func() { _ = f.Close() })
 		return f
 	}

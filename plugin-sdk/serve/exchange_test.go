@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
@@ -78,9 +76,7 @@ func TestCheckpointsAreAcknowledged(t *testing.T) {
 	a := attemptOn(t, func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		return sdk.ExecuteResult{Output: "stored"}, x.Checkpoint(ctx, sdk.Checkpoint{Turn: 4, Blob: []byte("blob")})
 	})
-	if diff := cmp.Diff(sdk.Checkpoint{Turn: 4, Blob: []byte("blob")}, wire.Decode[sdk.Checkpoint](a.next().GetCheckpoint())); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, sdk.Checkpoint{Turn: 4, Blob: []byte("blob")}, wire.Decode[sdk.Checkpoint](a.next().GetCheckpoint()))
 	a.stored(3) // a turn without a checkpoint
 	a.stored(4)
 	if got := a.result(); got.Output != "stored" || got.Error != nil {
@@ -109,9 +105,7 @@ func TestWaitingEnds(t *testing.T) {
 			a := attemptOn(t, execute)
 			a.next()
 			got := a.result
-			if err := a.stream.CloseSend(); err != nil {
-				t.Fatal(err)
-			}
+			check(t, a.stream.CloseSend())
 			if got := got(); got.Error == nil || got.Error.Message != errClosed.Error() {
 				t.Errorf("got %+v", got)
 			}

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -72,9 +71,7 @@ func TestResults(t *testing.T) {
 			a := attemptOn(t, func(context.Context, sdk.ExecuteRequest, sdk.Exchange) (sdk.ExecuteResult, error) {
 				return tt.result, tt.err
 			})
-			if diff := cmp.Diff(tt.want, a.result()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			compare(t, tt.want, a.result())
 			if _, err := a.stream.Recv(); !errors.Is(err, io.EOF) {
 				t.Errorf("after the result: got %v, want the end of the stream", err)
 			}
@@ -111,10 +108,7 @@ func TestPanicIsAFailure(t *testing.T) {
 
 func TestUnknownComponent(t *testing.T) {
 	conn, _ := start(t, newPlugin(&fakeProvider{}))
-	stream, err := pb.NewProviderClient(conn).Execute(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := must(pb.NewProviderClient(conn).Execute(t.Context()))
 	a := attempt{t, stream}
 	ref := wire.Ref{Kind: sdk.KindProvider, Name: "other"}
 	a.send(&pb.ExecuteInput{Input: &pb.ExecuteInput_Start{Start: wire.Request[pb.ExecuteStart](ref, sdk.ExecuteRequest{})}})
@@ -126,13 +120,8 @@ func TestUnknownComponent(t *testing.T) {
 
 func TestAttemptWithoutStart(t *testing.T) {
 	conn, _ := start(t, newPlugin(&fakeProvider{}))
-	stream, err := pb.NewProviderClient(conn).Execute(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := stream.CloseSend(); err != nil {
-		t.Fatal(err)
-	}
+	stream := must(pb.NewProviderClient(conn).Execute(t.Context()))
+	check(t, stream.CloseSend())
 	if _, err := stream.Recv(); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("got %v, want InvalidArgument", err)
 	}
@@ -188,9 +177,7 @@ func TestLostConnectionCancels(t *testing.T) {
 	}}))
 	begin(t, conn, sdk.ExecuteRequest{})
 	<-working
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, conn.Close())
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}

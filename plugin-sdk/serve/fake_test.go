@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -96,19 +97,10 @@ func newPlugin(p *fakeProvider) sdk.Plugin {
 // start serves a plugin and returns a plain connection to it.
 func start(t *testing.T, p sdk.Plugin, opts ...Option) (*grpc.ClientConn, *Server) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "serve") //nolint:usetesting // the path of a socket must be short
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(os.MkdirTemp("", "serve")) //nolint:usetesting // the path of a socket must be short
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	listener, err := net.Listen("unix", filepath.Join(dir, "socket"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := Start(p, listener, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must(net.Listen("unix", filepath.Join(dir, "socket")))
+	server := must(Start(p, listener, opts...))
 	t.Cleanup(server.Close)
 	return dialSocket(t, listener.Addr().String()), server
 }
@@ -117,9 +109,7 @@ func dialSocket(t *testing.T, path string) *grpc.ClientConn {
 	t.Helper()
 	conn, err := grpc.NewClient("unix:"+path, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -133,10 +123,7 @@ type attempt struct {
 // begin starts an attempt on the fake provider.
 func begin(t *testing.T, conn *grpc.ClientConn, req sdk.ExecuteRequest) attempt {
 	t.Helper()
-	stream, err := pb.NewProviderClient(conn).Execute(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := must(pb.NewProviderClient(conn).Execute(t.Context()))
 	a := attempt{t, stream}
 	a.send(&pb.ExecuteInput{}) // a message of a later version, to be ignored
 	a.send(&pb.ExecuteInput{Input: &pb.ExecuteInput_Start{Start: wire.Request[pb.ExecuteStart](fakeRef(sdk.KindProvider), req)}})
@@ -195,3 +182,27 @@ func (a attempt) result() sdk.ExecuteResult {
 }
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
+
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compare reports how got differs from want.
+func compare[T any](t testing.TB, want, got T, options ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, options...); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

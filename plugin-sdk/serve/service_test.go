@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -65,18 +64,10 @@ func TestPlainErrorsGetAKind(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			response, err := tt.call(fakeRef(tt.component))
-			if err != nil {
-				t.Fatal(err)
-			}
+			response := must(tt.call(fakeRef(tt.component)))
 			want := strip(failure.New(tt.fault, "broken"))
-			if diff := cmp.Diff(want, wire.FromFailure(response.GetFailure())); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			response, err = tt.call(wire.Ref{Kind: tt.component, Name: "other"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			compare(t, want, wire.FromFailure(response.GetFailure()))
+			response = must(tt.call(wire.Ref{Kind: tt.component, Name: "other"}))
 			if got := response.GetFailure(); got.GetKind() != string(failure.PluginInvalid) {
 				t.Errorf("unknown component: got %v", got)
 			}
@@ -120,10 +111,7 @@ func TestShutdownAsksComponentsOnce(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
-	s, err := newServer(threeKinds(), defaultOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(newServer(threeKinds(), defaultOptions()))
 	tests := map[string]struct {
 		code           int
 		stdout, stderr string
@@ -152,10 +140,7 @@ func TestArguments(t *testing.T) {
 // A program that contains the plugin prints its own command line, and no advice to install the
 // plugin.
 func TestByHand(t *testing.T) {
-	s, err := newServer(threeKinds(), defaultOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(newServer(threeKinds(), defaultOptions()))
 	tests := map[string]struct {
 		line, args []string
 		text, not  string

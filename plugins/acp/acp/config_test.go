@@ -72,24 +72,14 @@ func TestMissing(t *testing.T) {
 func TestCommand(t *testing.T) {
 	bin := t.TempDir()
 	program := filepath.Join(bin, "gemini")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755))
 	p := New("gemini", func() []string { return []string{"PATH=" + bin, "A=1", "PLUGIN_MIN_PORT=1"} })
-	s, err := p.readConfig(json.RawMessage(`{"env":{"A":"2","B":"3"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd, err := p.command(s, sdk.ExecuteRequest{Model: "pro", Environment: map[string]string{"C": "4"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(p.readConfig(json.RawMessage(`{"env":{"A":"2","B":"3"}}`)))
+	cmd := must(p.command(s, sdk.ExecuteRequest{Model: "pro", Environment: map[string]string{"C": "4"}}))
 	if diff := cmp.Diff([]string{"--acp", "--skip-trust", "-m", "pro"}, cmd.Args); diff != "" || cmd.Path != program {
 		t.Errorf("%s, arguments (-want +got):\n%s", cmd.Path, diff)
 	}
-	if diff := cmp.Diff([]string{"A=2", "B=3", "C=4", "PATH=" + bin}, cmd.Env); diff != "" {
-		t.Errorf("environment (-want +got):\n%s", diff)
-	}
+	compare(t, []string{"A=2", "B=3", "C=4", "PATH=" + bin}, cmd.Env)
 }
 
 // TestPlugin: the plugin has provider acp and a provider for each known agent; the schema lists the same agents.
@@ -101,21 +91,15 @@ func TestPlugin(t *testing.T) {
 			t.Errorf("%s: agent in the schema: %v", p.Describe().Name, has)
 		}
 	}
-	if diff := cmp.Diff(slices.Concat([]string{name}, presetNames()), names); diff != "" {
-		t.Errorf("providers (-want +got):\n%s", diff)
-	}
+	compare(t, slices.Concat([]string{name}, presetNames()), names)
 	var schema struct {
 		Properties struct {
 			Agent       struct{ Enum []string }
 			Permissions struct{ Enum []string }
 		}
 	}
-	if err := json.Unmarshal(configSchema, &schema); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([][]string{agentNames(), permissions}, [][]string{schema.Properties.Agent.Enum, schema.Properties.Permissions.Enum}); diff != "" {
-		t.Errorf("schema (-want +got):\n%s", diff)
-	}
+	check(t, json.Unmarshal(configSchema, &schema))
+	compare(t, [][]string{agentNames(), permissions}, [][]string{schema.Properties.Agent.Enum, schema.Properties.Permissions.Enum})
 }
 
 // TestExamine tests the findings that doctor shows.

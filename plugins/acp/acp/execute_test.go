@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
@@ -20,10 +18,7 @@ import (
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(path))
 	return string(text)
 }
 
@@ -36,9 +31,7 @@ func sentParams(t *testing.T, log, method string) []map[string]any {
 			Method string         `json:"method"`
 			Params map[string]any `json:"params"`
 		}
-		if err := json.Unmarshal([]byte(line), &m); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal([]byte(line), &m))
 		if m.Method == method {
 			found = append(found, m.Params)
 		}
@@ -68,9 +61,7 @@ func enableLog(t *testing.T, req *sdk.ExecuteRequest) (log string) {
 func TestExecute(t *testing.T) {
 	var dir string
 	result, x, err := runAttempt(t, readFile(t, "testdata/full.json"), "", func(r *sdk.ExecuteRequest) { dir = r.WorkDir })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if got := readFile(t, filepath.Join(dir, "a.txt")); got != "x" {
 		t.Errorf("a.txt holds %q", got)
 	}
@@ -81,9 +72,7 @@ func TestExecute(t *testing.T) {
 		Usage:    &sdk.Usage{InputTokens: n(30), OutputTokens: n(20), CacheReadTokens: n(5), CostUSD: &cost},
 		Duration: result.Duration, Conversation: result.Conversation,
 	}
-	if diff := cmp.Diff(want, result); diff != "" {
-		t.Errorf("result (-want +got):\n%s", diff)
-	}
+	compare(t, want, result)
 	r := x.Record()
 	if got := r.Text(sdk.StreamText); got != want.Output {
 		t.Errorf("shown: %q", got)
@@ -98,16 +87,12 @@ func TestExecute(t *testing.T) {
 	}}
 	results := []sdk.ToolResult{{CallID: "t2", Status: sdk.ToolSuccess, Result: json.RawMessage(`{"bytes":1}`)}}
 	ends := []sdk.ToolResult{{CallID: "t1", Status: sdk.ToolSuccess, Result: json.RawMessage(`"module x"`)}}
-	if diff := cmp.Diff([]any{observed, ends, calls, results}, []any{r.Observed, r.ObservedResults, r.Calls, r.Results}); diff != "" {
-		t.Errorf("tools (-want +got):\n%s", diff)
-	}
+	compare(t, []any{observed, ends, calls, results}, []any{r.Observed, r.ObservedResults, r.Calls, r.Results})
 	var live []string
 	for _, p := range r.Progress {
 		live = append(live, strings.TrimSpace(p.Message+" "+p.Tool))
 	}
-	if diff := cmp.Diff([]string{"First a look.", "I look.", "Read go.mod read", "Write a.txt edit", "Done."}, live); diff != "" {
-		t.Errorf("progress (-want +got):\n%s", diff)
-	}
+	compare(t, []string{"First a look.", "I look.", "Read go.mod read", "Write a.txt edit", "Done."}, live)
 	if !strings.Contains(r.Text(sdk.StreamRaw), `"agent_thought_chunk"`) {
 		t.Error("the raw record does not have the agent's own lines")
 	}
@@ -149,9 +134,7 @@ func TestOutcomes(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			result, _, err := runAttempt(t, tt.script, "", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			var kind failure.Kind
 			var message string
 			if result.Error != nil {
@@ -168,9 +151,7 @@ func TestOutcomes(t *testing.T) {
 func TestLoginHint(t *testing.T) {
 	script := `{"errors":{"session/new":{"code":-32000,"message":"Authentication required"}}}`
 	result, _, err := runAttempt(t, script, `,"agent":"claude"`, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if e := result.Error; e == nil || !strings.HasPrefix(e.Hint, "log in: run claude") || !strings.HasPrefix(e.Message, "Claude Code: ") {
 		t.Errorf("got %+v", e)
 	}
@@ -318,9 +299,7 @@ func TestResume(t *testing.T) {
 			if len(sentParams(t, log, tt.method)) != 1 {
 				t.Errorf("no %s:\n%s", tt.method, readFile(t, log))
 			}
-			if diff := cmp.Diff([]string{tt.prompt}, sentPrompts(t, log)); diff != "" {
-				t.Errorf("prompts (-want +got):\n%s", diff)
-			}
+			compare(t, []string{tt.prompt}, sentPrompts(t, log))
 			if len(x.Record().Observed) > 0 {
 				t.Errorf("observed %v", x.Record().Observed)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -38,22 +39,14 @@ func provider() *Provider { return New("", environ) }
 func scriptConfig(tb testing.TB, script, more string) json.RawMessage {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "script.json")
-	if err := os.WriteFile(path, []byte(script), 0o644); err != nil {
-		tb.Fatal(err)
-	}
+	check(tb, os.WriteFile(path, []byte(script), 0o644))
 	return fileConfig(tb, path, more)
 }
 
 func fileConfig(tb testing.TB, path, more string) json.RawMessage {
 	tb.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	command, err := json.Marshal([]string{self, path})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	self := must(os.Executable())
+	command := must(json.Marshal([]string{self, path}))
 	return json.RawMessage(`{"command":` + string(command) + more + `}`)
 }
 
@@ -76,10 +69,7 @@ func execute(t *testing.T, x *plugintest.Exchange, script, more string, change f
 }
 
 func TestConformance(t *testing.T) {
-	full, err := filepath.Abs("testdata/full.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	full := must(filepath.Abs("testdata/full.json"))
 	hello := scriptConfig(t, `{"turns":[{"steps":[{"say":"hello"}]}]}`, "")
 	plugintest.Provider(t, plugintest.ProviderConfig{
 		New:    func(testing.TB) sdk.Provider { return provider() },
@@ -92,4 +82,28 @@ func TestConformance(t *testing.T) {
 			json.RawMessage(`{"agent":"claude","permissions":"sometimes"}`), json.RawMessage(`{"agent":"claude","config_options":{"x":1}}`),
 		},
 	})
+}
+
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compare reports how got differs from want.
+func compare[T any](t testing.TB, want, got T, options ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, options...); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

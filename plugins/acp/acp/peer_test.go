@@ -12,7 +12,6 @@ import (
 	"time"
 
 	protocol "github.com/coder/acp-go-sdk"
-	"github.com/google/go-cmp/cmp"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
@@ -49,9 +48,7 @@ func TestPeerKeepsOrder(t *testing.T) {
 		p.handleLine([]byte(line + "\n"))
 	}
 	p.answers.Wait()
-	if diff := cmp.Diff([]string{"a", "b", "c", "unknown"}, order); diff != "" {
-		t.Errorf("order (-want +got):\n%s", diff)
-	}
+	compare(t, []string{"a", "b", "c", "unknown"}, order)
 	for _, want := range []string{`{"jsonrpc":"2.0","id":"x","result":{"n":1}}`, `{"jsonrpc":"2.0","id":7,"error":{"code":-32601`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %s in:\n%s", want, out.String())

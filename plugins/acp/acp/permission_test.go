@@ -48,17 +48,13 @@ func TestVerdicts(t *testing.T) {
 			if err != nil || result.Outcome != sdk.OutcomeSucceeded || result.Output != tt.output {
 				t.Errorf("result %+v, error %v", result, err)
 			}
-			if diff := cmp.Diff(tt.prompts, sentPrompts(t, log)); diff != "" {
-				t.Errorf("prompts (-want +got):\n%s", diff)
-			}
+			compare(t, tt.prompts, sentPrompts(t, log))
 			r := x.Record()
 			call := sdk.ToolCall{
 				CallID: "t1", Tool: "edit", Effect: sdk.EffectOnce, Category: sdk.CategoryFileWrite, Paths: []string{"/a.txt"}, Reason: "Edit files",
 				Args: json.RawMessage(`{"title":"Edit files","paths":["/a.txt"],"diff":[{"path":"/a.txt","new":"x\n"}]}`),
 			}
-			if diff := cmp.Diff([]sdk.ToolCall{call}, r.Calls); diff != "" {
-				t.Errorf("calls (-want +got):\n%s", diff)
-			}
+			compare(t, []sdk.ToolCall{call}, r.Calls)
 			if len(r.Results) != 1 || r.Results[0].Status != tt.status || len(r.Observed) > 0 {
 				t.Errorf("results %v, observed %v", r.Results, r.Observed)
 			}
@@ -85,9 +81,7 @@ func TestPermissionsConfigured(t *testing.T) {
 func TestAskedTwice(t *testing.T) {
 	_, x, err := runAttempt(t, `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"},"allowed":[{"ask":{"toolCallId":"t1","title":"Run outside of the sandbox"},
 		"allowed":[{"update":{"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed"}}]}]}]}]}`, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	r := x.Record()
 	if len(r.Calls) != 2 || r.Calls[0].CallID != "t1" || r.Calls[1].CallID != "t1#2" || len(r.Results) != 2 {
 		t.Errorf("calls %v, results %v", r.Calls, r.Results)
@@ -97,9 +91,7 @@ func TestAskedTwice(t *testing.T) {
 // TestUnfinishedCalls: a call without an end ends with the agent's turn.
 func TestUnfinishedCalls(t *testing.T) {
 	_, x, err := runAttempt(t, `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"}},{"update":{"sessionUpdate":"tool_call","toolCallId":"t2","title":"Look","status":"in_progress"}}]}]}`, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	r := x.Record()
 	if len(r.Results) != 1 || r.Results[0].Status != sdk.ToolError || len(r.ObservedResults) != 1 || r.ObservedResults[0].CallID != "t2" {
 		t.Errorf("results %v, observed %v", r.Results, r.ObservedResults)
