@@ -39,7 +39,8 @@ func (b *bench) turns(ctx context.Context) ([]table.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := writeNotes(p.Dir, b.Turns); err != nil {
+	notes := strings.Repeat("One line of the notes.\n", b.Turns+1) // the file that the model requests, with a line per turn
+	if err := os.WriteFile(filepath.Join(p.Dir, ground.File), []byte(notes), 0o600); err != nil {
 		return nil, err
 	}
 	s, err := sample.InTurn(ctx, b.rounds(10), gap(p, m, true))
@@ -102,9 +103,4 @@ func gap(p *ground.Project, m *ground.Model, turn bool) sample.Subject {
 		}
 		return times.Median(), nil
 	}
-}
-
-// writeNotes writes the file that the model requests, with a line per turn.
-func writeNotes(dir string, lines int) error {
-	return os.WriteFile(filepath.Join(dir, ground.File), []byte(strings.Repeat("One line of the notes.\n", lines+1)), 0o600)
 }

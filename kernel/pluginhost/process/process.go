@@ -124,7 +124,8 @@ func (c *Process) exec(ctx context.Context, files []*os.File) (*os.Process, erro
 // command returns the command line: of the program, or of the program that confines it.
 func (c *Process) command(ctx context.Context) (*sandboxpolicy.Command, error) {
 	p := sandboxpolicy.Program{
-		Path: c.spec.Path, File: executable(c.spec.Binary), Args: c.spec.Args, Env: slices.Concat(c.spec.Env, c.markerEnv()),
+		Path: c.spec.Path, File: executable(c.spec.Binary), Args: c.spec.Args,
+		Env: append(slices.Clone(c.spec.Env), MarkerVariable+"="+c.spec.Marker.String(), ProcessVariable+"="+strconv.Itoa(c.spec.Number)),
 	}
 	if c.spec.Box == nil {
 		return sandboxpolicy.Unconfined(p), nil
@@ -148,13 +149,6 @@ func (c *Process) startProcess(ctx context.Context, cmd *sandboxpolicy.Command, 
 			return nil, context.Cause(ctx)
 		case <-time.After(busyPause):
 		}
-	}
-}
-
-func (c *Process) markerEnv() []string {
-	return []string{
-		MarkerVariable + "=" + c.spec.Marker.String(),
-		ProcessVariable + "=" + strconv.Itoa(c.spec.Number),
 	}
 }
 

@@ -3,7 +3,6 @@ package compare
 import (
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -113,6 +112,3 @@ type Text struct {
 	// More counts further outputs of the same loop that differ.
 	More int `json:"more,omitempty"`
 }
-
-// tokens returns the sum of the input and output tokens of a usage.
-func tokens(u event.Usage) *int64 { return event.Sum(u.InputTokens, u.OutputTokens) }

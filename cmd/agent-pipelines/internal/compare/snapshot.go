@@ -152,7 +152,7 @@ func (s *Snapshot) session() Session {
 }
 
 func newTook(w timeline.Work, ms int64) Took {
-	return Took{Attempts: w.Attempts, Retries: w.Retries + w.StageRetries, Tokens: tokens(w.Usage), CostUSD: w.Usage.CostUSD, DurationMS: ms}
+	return Took{Attempts: w.Attempts, Retries: w.Retries + w.StageRetries, Tokens: event.Sum(w.Usage.InputTokens, w.Usage.OutputTokens), CostUSD: w.Usage.CostUSD, DurationMS: ms}
 }
 
 // facts returns the facts of each node by label, and the labels in plan order.

@@ -24,7 +24,8 @@ func Run(ctx context.Context, o Options) error {
 	defer cancel(nil)
 	now, away := time.Now(), &atomic.Bool{}
 	f := newFeed(o.Engine, o.Session, o.Silent, now)
-	t := &terminal{ui: tea.NewProgram(program{Options: o, ctx: ctx, feed: f, now: now, away: away}, options(ctx, o)...)}
+	t := &terminal{ui: tea.NewProgram(program{Options: o, ctx: ctx, feed: f, now: now, away: away},
+		tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ), tea.WithFPS(10), tea.WithoutSignalHandler())}
 	background.Go(func() { watchSignals(ctx, cancel, away) })
 	background.Go(func() {
 		defer t.restore()
@@ -66,12 +67,6 @@ func watchSignals(ctx context.Context, cancel context.CancelCauseFunc, away *ato
 				return
 			}
 		}
-	}
-}
-
-func options(ctx context.Context, o Options) []tea.ProgramOption {
-	return []tea.ProgramOption{
-		tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ), tea.WithFPS(10), tea.WithoutSignalHandler(),
 	}
 }
 
