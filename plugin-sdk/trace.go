@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"slices"
 	"strings"
 )
 
@@ -36,10 +37,6 @@ func validTraceParent(text string) bool {
 	if len(parts) != 4 || parts[0] != "00" || len(parts[1]) != 32 || len(parts[2]) != 16 || len(parts[3]) != 2 {
 		return false
 	}
-	for _, part := range parts[1:] {
-		if strings.Trim(part, "0123456789abcdef") != "" {
-			return false
-		}
-	}
-	return strings.Trim(parts[1], "0") != "" && strings.Trim(parts[2], "0") != ""
+	return !slices.ContainsFunc(parts[1:], func(part string) bool { return strings.Trim(part, "0123456789abcdef") != "" }) &&
+		strings.Trim(parts[1], "0") != "" && strings.Trim(parts[2], "0") != ""
 }

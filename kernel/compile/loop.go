@@ -82,11 +82,7 @@ func loopTermination(c *compiler, s *sources.Stage, loop Loop) plan.Termination 
 	if loop.Max < 0 {
 		c.externalLocation("max").Errorf(yamldoc.CodeRange, "", "the number of iterations must be at least 1, not %d", loop.Max)
 	}
-	count := loop.Max
-	if count == 0 {
-		count = DefaultLoopMax
-	}
-	t := sources.MergeTermination(stageTermination, sources.Termination{}, sources.RunCount{Count: count})
+	t := sources.MergeTermination(stageTermination, sources.Termination{}, sources.RunCount{Count: cmp.Or(loop.Max, DefaultLoopMax)})
 	if s.CheckBefore {
 		t["check_before"] = true
 	}

@@ -2,6 +2,7 @@ package event
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -171,9 +172,7 @@ func parseInt[T int | int64](b []byte, to *T) bool {
 }
 
 func parseTime(timestamp, ts string) (time.Time, error) {
-	if timestamp == "" {
-		timestamp = ts
-	}
+	timestamp = cmp.Or(timestamp, ts)
 	t, err := time.Parse(time.RFC3339Nano, timestamp)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("time %q: %w", timestamp, err)

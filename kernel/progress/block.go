@@ -3,6 +3,7 @@ package progress
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -53,12 +54,7 @@ func applyBranchComplete(p *plan.Plan, s *state.State, e event.Event, d event.Pr
 }
 
 func allComplete(n *plan.Node, ns state.Node) bool {
-	for i := range n.Providers {
-		if ns.Branches[n.Providers[i].ID()].Status != state.NodeComplete {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(n.Providers, func(b plan.BlockProvider) bool { return ns.Branches[b.ID()].Status != state.NodeComplete })
 }
 
 // minConsumed returns the number of context bytes that every provider of the block has received.

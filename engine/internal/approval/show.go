@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"strings"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -39,10 +40,7 @@ func Risk(c sdk.ToolCall) string {
 // Ask returns the question whether a call may be made, in one line.
 func Ask(c sdk.ToolCall) string {
 	text := "the agent wants to run " + event.Truncate(c.Tool, event.MaxName)
-	about := c.Command
-	if about == "" {
-		about = strings.Join(c.Paths, ", ")
-	}
+	about := cmp.Or(c.Command, strings.Join(c.Paths, ", "))
 	if about = strings.Join(strings.Fields(about), " "); about == "" {
 		return text
 	}

@@ -132,12 +132,9 @@ func (s Source) isFile(text string) bool {
 
 // isInternalPath reports whether a path of the project is git's or the engine's.
 func isInternalPath(name string) bool {
-	for _, dir := range []string{store.RunsDir, store.LocksDir, store.CompletionsFile, store.CompletionsLock} {
-		if name == dir || strings.HasPrefix(name, dir+"/") {
-			return true
-		}
-	}
-	return slices.Contains(strings.Split(name, "/"), ".git")
+	internal := []string{store.RunsDir, store.LocksDir, store.CompletionsFile, store.CompletionsLock}
+	return slices.ContainsFunc(internal, func(dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }) ||
+		slices.Contains(strings.Split(name, "/"), ".git")
 }
 
 // tree adds a list of the project's files. If there are too many, the list has only those nearest to the root.

@@ -261,9 +261,7 @@ func (w *walker) decision(c schedule.Command) (event.DecisionData, error) {
 // commit numbers an event as a journal does, applies it and adds it to the step of its visit. Events have no time.
 func (w *walker) commit(e event.Event) error {
 	e.Seq, e.Session, e.RunID = w.state.Seq+1, w.session, "preview"
-	if e.Epoch == 0 {
-		e.Epoch = w.state.Epoch
-	}
+	e.Epoch = cmp.Or(e.Epoch, w.state.Epoch)
 	next, err := progress.Apply(w.plan, w.state, e)
 	if err != nil {
 		return fmt.Errorf("preview: %w", err)

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -67,10 +68,7 @@ func parse(id string, text []byte) (Message, error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return Message{}, fmt.Errorf("not a message: %w", err)
 	}
-	if m.ID == "" {
-		m.ID = id
-	}
-	if m.ID != id {
+	if m.ID = cmp.Or(m.ID, id); m.ID != id {
 		return Message{}, errors.New("its id is not the file's name")
 	}
 	if err := m.check(); err != nil {

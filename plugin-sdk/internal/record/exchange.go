@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"sync"
@@ -96,9 +97,7 @@ func (x *Exchange) Call(ctx context.Context, call sdk.ToolCall) (sdk.Verdict, er
 	if !ok {
 		verdict = x.Default
 	}
-	if verdict.Action == "" {
-		verdict.Action = sdk.VerdictRun
-	}
+	verdict.Action = cmp.Or(verdict.Action, sdk.VerdictRun)
 	verdict.CallID = call.CallID
 	return verdict, nil
 }

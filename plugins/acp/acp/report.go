@@ -140,11 +140,7 @@ func (r *report) endTurn(end turnEnd) {
 	if r.partial {
 		return
 	}
-	counted := end.Usage
-	if counted == nil {
-		counted = end.Meta.Quota.Tokens
-	}
-	if counted != nil {
+	if counted := cmp.Or(end.Usage, end.Meta.Quota.Tokens); counted != nil {
 		r.usage = counted.addTo(r.usage)
 		r.x.Usage(*r.usageSum())
 	}

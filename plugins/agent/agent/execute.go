@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -86,10 +87,7 @@ func (c Config) toolOptions(req sdk.ExecuteRequest, x sdk.Exchange, env []string
 		o.Retry = append(o.Retry, time.Second<<i)
 	}
 	if req.Mode == sdk.ModeBurst {
-		if o.Timeout == 0 {
-			o.Timeout = tool.DefaultTimeout
-		}
-		o.Timeout = min(2*o.Timeout, tool.MaxTimeout)
+		o.Timeout = min(2*cmp.Or(o.Timeout, tool.DefaultTimeout), tool.MaxTimeout)
 	}
 	return o
 }

@@ -28,9 +28,7 @@ func (p *performance) finish() (sdk.ExecuteResult, error) {
 	r := p.result()
 	switch {
 	case p.reply.Failure != nil:
-		if r.Outcome == "" {
-			r.Outcome = sdk.OutcomeFailed
-		}
+		r.Outcome = cmp.Or(r.Outcome, sdk.OutcomeFailed)
 		return r, p.reply.Failure.newError(failure.ProviderFailed)
 	case r.Outcome == "" && r.ExitCode == 0 && p.leftNothing():
 		r.Outcome = sdk.OutcomeEmpty

@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,9 +18,7 @@ func (p *performance) makeToolCalls(ctx context.Context) error {
 		return err
 	}
 	for i, call := range p.reply.ToolCalls {
-		if call.CallID == "" {
-			call.CallID = fmt.Sprintf("call-%d", i+1)
-		}
+		call.CallID = cmp.Or(call.CallID, fmt.Sprintf("call-%d", i+1))
 		if i < first || finished[call.CallID] {
 			continue
 		}

@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -130,9 +131,7 @@ func (m Module) data() (data, error) {
 		Kind: string(m.Kind), Noun: nouns[m.Kind], Name: m.Name, Binary: "agent-plugin-" + m.Name, Module: m.Path,
 		SDKModule: SDKModule, Require: m.SDKVersion, Source: string(m.Kind) + ".go", TestSource: string(m.Kind) + "_test.go",
 	}
-	if d.Module == "" {
-		d.Module = "example.com/" + d.Binary
-	}
+	d.Module = cmp.Or(d.Module, "example.com/"+d.Binary)
 	switch {
 	case d.Noun == "":
 		return d, fmt.Errorf("unknown kind of plugin %q", m.Kind)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -69,12 +70,9 @@ func FromEnvironment(getenv func(string) string) (Settings, []string) {
 
 // unnamed reports whether the variables set neither the endpoint of a signal nor its security.
 func unnamed(getenv func(string) string, signal string) bool {
-	for _, name := range []string{"ENDPOINT", "INSECURE", "CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"} {
-		if getenv(prefix+name) != "" || getenv(prefix+signal+name) != "" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]string{"ENDPOINT", "INSECURE", "CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"}, func(name string) bool {
+		return getenv(prefix+name) != "" || getenv(prefix+signal+name) != ""
+	})
 }
 
 // parseProtocol returns the protocol of one signal, "" if it is not sent.

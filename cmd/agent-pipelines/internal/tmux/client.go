@@ -185,12 +185,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // noServer reports whether the socket has no server, or a server that is ending without sessions. The texts are
 // those of tmux since 1.8.
 func (e *Error) noServer() bool {
-	for _, words := range []string{"no server running", "error connecting to", "no current target", "no sessions", "server exited", "lost server"} {
-		if strings.HasPrefix(e.Text, words) {
-			return true
-		}
-	}
-	return false
+	texts := []string{"no server running", "error connecting to", "no current target", "no sessions", "server exited", "lost server"}
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.HasPrefix(e.Text, text) })
 }
 
 // Duplicate reports whether an error of [Client.Start] means that the session exists.

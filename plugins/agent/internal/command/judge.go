@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -18,10 +19,7 @@ func (r Rules) Judge(line, dir string) (Command, error) {
 	if err := r.checkProgram(words[0]); err != nil {
 		return Command{}, err
 	}
-	if dir == "" {
-		dir = "."
-	}
-	c := &call{args: words[1:], dir: dir, effect: sdk.EffectOnce, text: map[int]bool{}, ws: r.Workspace}
+	c := &call{args: words[1:], dir: cmp.Or(dir, "."), effect: sdk.EffectOnce, text: map[int]bool{}, ws: r.Workspace}
 	if rule, known := judges[family(words[0])]; known {
 		if err := rule(c); err != nil {
 			return Command{}, err

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -85,9 +86,7 @@ func readPoint(line []byte) (point, bool) {
 		skipped: bytes.HasPrefix(directive, []byte("skip")) || bytes.HasPrefix(directive, []byte("todo")),
 		name:    tapEscapes.Replace(string(bytes.TrimSpace(name))),
 	}
-	if p.name == "" {
-		p.name = strings.TrimSpace("test " + string(m[2]))
-	}
+	p.name = cmp.Or(p.name, strings.TrimSpace("test "+string(m[2])))
 	return p, true
 }
 

@@ -2,6 +2,7 @@ package author
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,9 +99,7 @@ func (v *CrashTest) newTrials(ctx context.Context, a *cli.App) (*crashtest.Trial
 		Session: trialSession, With: v.With, LeaveOut: v.LeaveOut, Ignore: v.Ignore, NoHooks: v.NoHooks,
 		Kills: v.Kills, Seed: v.Seed, Only: v.Only, Parallel: v.Parallel, Keep: v.Keep,
 	}
-	if t.Parallel == 0 {
-		t.Parallel = min(max(runtime.NumCPU()/2, 1), 4)
-	}
+	t.Parallel = cmp.Or(t.Parallel, min(max(runtime.NumCPU()/2, 1), 4))
 	err = a.WithEngine(ctx, func(e *engine.Engine) error {
 		t.Project = e.WorkDir()
 		return v.compile(ctx, e, &o)

@@ -192,11 +192,7 @@ func waitText(e *plan.Escalation) string {
 	if !e.Waits() {
 		return ""
 	}
-	limit := e.Timeout
-	if limit == 0 {
-		limit = plan.DefaultEscalationTimeout
-	}
-	return fmt.Sprintf("at most %s, then %s", cli.SecondsText(limit), cmp.Or(e.OnTimeout, plan.ToAbort))
+	return fmt.Sprintf("at most %s, then %s", cli.SecondsText(cmp.Or(e.Timeout, plan.DefaultEscalationTimeout)), cmp.Or(e.OnTimeout, plan.ToAbort))
 }
 
 func retries(n int) string {

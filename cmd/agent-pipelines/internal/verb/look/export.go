@@ -1,6 +1,7 @@
 package look
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,10 +80,7 @@ func (v *Export) writeSummary(to io.Writer, file string, size int64, m *bundle.M
 
 // write writes the archive to a file that must not exist yet. On an error it removes the file.
 func (v *Export) write(dir string, m *bundle.Manifest) (file string, size int64, err error) {
-	name := v.Output
-	if name == "" {
-		name = v.Session + ".tar.gz"
-	}
+	name := cmp.Or(v.Output, v.Session+".tar.gz")
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return "", 0, err

@@ -45,10 +45,7 @@ func (v *pluginsVerifyVerb) Run(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	page := verifyPage{cli.InfoPage{To: a.Stdout, Width: a.Width()}, a.Verbose}
-	if page.Width == 0 {
-		page.Width = verifyWidth
-	}
+	page := verifyPage{cli.InfoPage{To: a.Stdout, Width: cmp.Or(a.Width(), verifyWidth)}, a.Verbose}
 	if !a.JSON && !a.Quiet {
 		options.OnRow = page.row
 	}

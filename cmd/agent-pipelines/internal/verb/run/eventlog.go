@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/hashicorp/go-hclog"
@@ -40,9 +41,7 @@ func eventFields(p *plan.Plan, e event.Event) []any {
 		path, iteration = loc.Node, loc.Iteration
 	}
 	if e.Cursor != nil {
-		if path == "" {
-			path = e.Cursor.NodePath
-		}
+		path = cmp.Or(path, e.Cursor.NodePath)
 		provider, iteration = e.Cursor.Provider, max(iteration, e.Cursor.Iteration)
 	}
 	if p != nil {

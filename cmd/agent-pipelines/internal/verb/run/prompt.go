@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -236,12 +237,7 @@ func (k *prompter) handleInput(ctx context.Context, q engine.Question, line stri
 }
 
 func equalsAny(word string, names ...string) bool {
-	for _, name := range names {
-		if strings.EqualFold(word, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(word, name) })
 }
 
 func (k *prompter) confirm(ctx context.Context, warning string) bool {
