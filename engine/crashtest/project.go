@@ -88,7 +88,7 @@ func (s *selection) ReadDir(dir string) ([]fs.DirEntry, error) {
 			s.excluded = append(s.excluded, name)
 		}
 		if s.bytes > maxBytes || s.files > maxFiles {
-			return nil, fmt.Errorf("the project has more than %d files or %d MiB, at %s: exclude unneeded files with --leave-out", maxFiles, maxBytes>>20, name)
+			return nil, fmt.Errorf("the files to copy exceed the limit of %d files or %d MiB, counted up to %s: exclude unneeded files with --leave-out", maxFiles, maxBytes>>20, name)
 		}
 	}
 	return selected, nil

@@ -21,11 +21,11 @@ func (t *Trials) Run(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	real, err := filepath.EvalSymlinks(scratch)
+	resolved, err := filepath.EvalSymlinks(scratch)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(scratch))
 	}
-	report, err := t.runIn(ctx, real)
+	report, err := t.runIn(ctx, resolved)
 	if err != nil || !t.Keep && report.Equal() {
 		if err == nil {
 			report.Dir = ""

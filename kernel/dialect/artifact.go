@@ -46,13 +46,13 @@ var outcomes = []struct {
 	when    string
 }{
 	{plan.OutcomeSuccess, "the node succeeds"},
-	{plan.OutcomeFail, "its work is measured or judged to be wrong"},
+	{plan.OutcomeFail, "the node's work is measured or judged to be wrong"},
 	{plan.OutcomeReject, "a reviewer rejects the work"},
-	{plan.OutcomeRetry, "it must be repeated"},
-	{plan.OutcomeTimeout, "it takes too long"},
+	{plan.OutcomeRetry, "the node must be repeated"},
+	{plan.OutcomeTimeout, "the node takes too long"},
 	{plan.OutcomeError, "an error occurs"},
 	{plan.OutcomeEscalate, "the user is needed"},
-	{plan.OutcomeSkip, "it is skipped"},
+	{plan.OutcomeSkip, "the node is skipped"},
 	{plan.OutcomeBudget, "a limit of tokens or cost is reached"},
 }
 

@@ -149,7 +149,7 @@ func (c *caller) start(ctx context.Context, o launch.StartRequest, user *process
 	made := &instance{sha256: o.Binary.SHA256, guards: map[string]*callGuard{}}
 	o.OnLeak = func(left []process.Survivor) {
 		for _, s := range left {
-			c.cfg.Logger.Warn("ended a process that a plugin left behind", "pid", s.PID, "command", s.Command, "ended", s.Ended)
+			c.cfg.Logger.Warn("found a process that a plugin left behind", "pid", s.PID, "command", s.Command, "ended", s.Ended)
 			made.users.notify(Notice{Event: SurvivorEnded, Survivor: s})
 		}
 	}

@@ -139,7 +139,7 @@ func (a Artifact) CheckKernelFields(checks []plan.Check) {
 		case parts == nil:
 			a.KernelFieldsMap.Errorf(at, yamldoc.CodeCheck, "write checks.<id of a check>."+dialect.JoinOr(checkValues), "%q is not a value of a check", source)
 		case !slices.Contains(ids, parts[1]):
-			a.KernelFieldsMap.Errorf(at, yamldoc.CodeCheck, dialect.DidYouMean(parts[1], ids), "kernel_fields name unknown check %q", parts[1])
+			a.KernelFieldsMap.Errorf(at, yamldoc.CodeCheck, dialect.DidYouMean(parts[1], ids), "kernel_fields names unknown check %q", parts[1])
 		case !slices.Contains(checkValues, parts[2]):
 			a.KernelFieldsMap.Errorf(at, yamldoc.CodeCheck, dialect.DidYouMean(parts[2], checkValues), "a check has no %q", parts[2])
 		}

@@ -148,7 +148,7 @@ func CheckShares(m dialect.Map, list []Node) {
 	ids := NodeIDs(list)
 	for _, e := range shares.Node.Entries {
 		if !slices.Contains(ids, e.Key) {
-			shares.Errorf(e.KeyPos, yamldoc.CodeNode, dialect.DidYouMean(e.Key, ids), "shares name unknown node %q", e.Key)
+			shares.Errorf(e.KeyPos, yamldoc.CodeNode, dialect.DidYouMean(e.Key, ids), "shares names unknown node %q", e.Key)
 		}
 	}
 }

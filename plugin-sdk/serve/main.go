@@ -108,8 +108,8 @@ func printHelp(s *server, self string, w io.Writer) {
 		fmt.Fprintf(w, "`%s describe` prints its components as JSON.\n", self)
 		return
 	}
-	fmt.Fprintln(w, "To use it, put it into your directory of plugins, or give its directory as --plugin-dir. `plugins list` of")
-	fmt.Fprintf(w, "that program shows it, and the directories. `%s describe` prints its components as JSON.\n", self)
+	fmt.Fprintln(w, "To use it, put it into your plugin directory, or give its directory as --plugin-dir. The command `plugins list`")
+	fmt.Fprintf(w, "of the program that runs your pipelines shows the directories. `%s describe` prints its components as JSON.\n", self)
 }
 
 // serveKernel serves the kernel until the kernel shuts the plugin down.

@@ -63,7 +63,7 @@ func illegalDecision(d sdk.Decision) error {
 		return fmt.Errorf("unknown action %q", d.Action)
 	}
 	if d.Confidence < 0 || d.Confidence > 1 {
-		return fmt.Errorf("confidence %v is not within 0 and 1", d.Confidence)
+		return fmt.Errorf("confidence is %v, want 0 to 1", d.Confidence)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (h *handle) endSurvivors(ctx context.Context, kernels []process.Marker) err
 		return err
 	}
 	for _, p := range survivors {
-		h.log.Warn("ended a process that an earlier run left behind", "pid", p.PID, "command", p.Command, "ended", p.Ended)
+		h.log.Warn("found a process that an earlier run left behind", "pid", p.PID, "command", p.Command, "ended", p.Ended)
 	}
 	h.survivors = survivors
 	return nil

@@ -123,7 +123,7 @@ func (a *AttachedInstance) Stop(context.Context) {
 // Crash returns the failure of a call during which the process ended.
 func (a *AttachedInstance) Crash() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "plugin %s, which was already running, has ended or broken the connection", a.Command()).
-		WithHint("start `%s debug` again, set its new line, and resume", a.name)
+		WithHint("start `%s debug` again, set %s to the new value that it prints, then resume the session", a.name, catalog.FromReattach)
 }
 
 // Hung returns the failure of a call to a process that does not answer.

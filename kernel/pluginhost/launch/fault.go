@@ -134,7 +134,7 @@ func (i *Instance) answerError(ctx context.Context, err error, mtls bool) error 
 	}
 	if peer := i.socket.peerError(); peer != nil {
 		return failure.New(failure.PluginUntrusted, "plugin %s: %w", i.command, peer).
-			WithHint("another user's process answers in its place; check who can write to your temporary directory")
+			WithHint("set TMPDIR to a directory that only you can write to, and run the plugin and this program as the same user")
 	}
 	stderr := i.finalStderr()
 	switch {
@@ -147,7 +147,7 @@ func (i *Instance) answerError(ctx context.Context, err error, mtls bool) error 
 		err = fmt.Errorf("over mutual TLS, which its description promises: %w", err)
 	}
 	return failure.New(failure.PluginInvalid, "plugin %s does not answer after the handshake: %w", i.command, err).
-		WithHint("`%s` checks the plugin", failure.Next("plugins", "info", i.pluginName())).WithDetail(stderr)
+		WithHint("check the plugin with `%s`", failure.Next("plugins", "verify", i.pluginName())).WithDetail(stderr)
 }
 
 func socketError(path string, err error) *failure.Error {

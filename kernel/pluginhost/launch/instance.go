@@ -82,14 +82,14 @@ func (i *Instance) Alive(ctx context.Context) bool { return i.health(ctx, health
 // Crash returns the failure of a call during which the process ended. It is called after that end.
 func (i *Instance) Crash() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "plugin %s ended unexpectedly (%s)", i.command, i.child.Exit()).
-		WithHint("resume tries again; `%s` checks the plugin", failure.Next("plugins", "info", i.pluginName())).
+		WithHint("resume the session to try again; if it fails again, check the plugin with `%s`", failure.Next("plugins", "verify", i.pluginName())).
 		WithDetail(i.stderrTail())
 }
 
 // Hung returns the failure of a call to a process that was killed because it did not answer.
 func (i *Instance) Hung() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "plugin %s stopped answering and was killed", i.command).
-		WithHint("resume tries again; `%s` checks the plugin", failure.Next("plugins", "info", i.pluginName())).
+		WithHint("resume the session to try again; if it fails again, check the plugin with `%s`", failure.Next("plugins", "verify", i.pluginName())).
 		WithDetail(i.stderrTail())
 }
 
@@ -167,7 +167,7 @@ func (s *socket) peerError() error {
 	return s.failed
 }
 
-// pluginName returns the plugin's name for `plugins info`.
+// pluginName returns the plugin's name for `plugins verify`.
 func (i *Instance) pluginName() string { return strings.TrimPrefix(i.name, catalog.Prefix) }
 
 // stderrTail returns the last lines of the plugin's stderr, or the first lines of its crash report, without secrets.

@@ -44,8 +44,8 @@ func (v *pluginsNewVerb) Run(_ context.Context, a *cli.App) error {
 		}
 		next := "make test && make install"
 		if done.SDK == "" {
-			fmt.Fprintf(to, "This %s is a development build, whose SDK is not published: go.mod names no SDK. Name that of a checkout, as below;\n"+
-				"without that `make test` takes the newest published one.\n", cli.Program)
+			fmt.Fprintf(to, "This %s is a development build and its SDK is not published, so go.mod requires no SDK yet. In the\n"+
+				"command below, replace <checkout> by the path of a checkout. Without `go mod edit`, `make test` uses the newest published SDK.\n", cli.Program)
 			next = fmt.Sprintf("go mod edit -require=%[1]s@v0.0.0 -replace=%[1]s=<checkout>/plugin-sdk && %[2]s", scaffold.SDKModule, next)
 		}
 		fmt.Fprintf(to, "Next: cd %s && %s\n", dir, next)

@@ -10,7 +10,7 @@ import (
 
 // SandboxFlags holds the flags for the isolation of a session's plugin processes.
 type SandboxFlags struct {
-	Sandbox   string        `enum:"none,workspace,strict," default:"" placeholder:"MODE" group:"Isolation:" help:"Confine plugins: none, workspace (the project and granted paths) or strict (also separate process and host names). Files can only narrow it."`
+	Sandbox   string        `enum:"none,workspace,strict," default:"" placeholder:"MODE" group:"Isolation:" help:"Confine plugins: none, workspace (the project and granted paths) or strict (also hides other processes and files). Pipelines and project files can only narrow it."`
 	Network   string        `name:"sandbox-network" enum:"on,loopback,off," default:"" placeholder:"WORD" group:"Isolation:" help:"Network access of confined plugins: on, loopback or off."`
 	Read      []string      `name:"sandbox-read" type:"path" sep:"none" placeholder:"PATH" group:"Isolation:" help:"Another path that confined plugins may read; repeatable."`
 	Write     []string      `name:"sandbox-write" type:"path" sep:"none" placeholder:"PATH" group:"Isolation:" help:"Another path that confined plugins may write; repeatable."`
