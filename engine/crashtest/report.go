@@ -28,7 +28,7 @@ type Report struct {
 type Trial struct {
 	N       int      `json:"n"` // from 1
 	Moments []Moment `json:"moments"`
-	// Positions describes the last event before each kill. Kills after the end are not listed.
+	// Positions describes the last event before each kill. A moment after the end of the process causes no kill.
 	Positions []string `json:"at"`
 	Kills     int      `json:"kills"`
 	Resumes   int      `json:"resumes"`

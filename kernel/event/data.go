@@ -351,7 +351,7 @@ type CheckpointData struct {
 // in iteration_complete.
 type Settlement struct {
 	Outcome string `json:"outcome,omitempty"` // an outcome of package plan
-	Message string `json:"message,omitempty"` // the reason, unless it is a success
+	Message string `json:"message,omitempty"` // the reason of the outcome, "" for success
 	// Artifact is the file of the valid artifact, nil if there is none.
 	Artifact *Ref `json:"artifact,omitempty"`
 	// Partial is the artifact of an agent that needs the user, as the agent wrote it, if it is not valid.

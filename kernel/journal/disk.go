@@ -71,7 +71,7 @@ type eventsFile struct {
 	log  hclog.Logger
 	disk disk
 	lock *os.File
-	scan scanner // content of the file
+	scan scanner // reads the file, and keeps the position and the report
 }
 
 // entry holds the events of one append, which stay together.

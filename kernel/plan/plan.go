@@ -47,7 +47,7 @@ type Pipeline struct {
 	// Guardrails bound the whole run, in an embedded plan each of its runs; nil unless the file has the key.
 	Guardrails *Guardrails `json:"guardrails,omitempty"`
 
-	// Hooks are called for the nodes of this plan; nil unless the file has the key, or another key that implies
+	// Hooks are called for the nodes of this plan; nil unless a key of the file or a flag, such as --iterate, asks for
 	// hooks.
 	Hooks []Hook `json:"hooks,omitempty"`
 

@@ -83,7 +83,7 @@ const (
 	DefaultSessionCycles = 30
 )
 
-// Budget bounds the tokens of prompts; shares are percent of the total by node id.
+// Budget bounds the tokens of prompts. Shares are percentages of Total, by node id.
 type Budget struct {
 	Total  json.RawMessage `json:"total,omitempty"` // a number, or "model"
 	Shares map[string]int  `json:"shares,omitempty"`

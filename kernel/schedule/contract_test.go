@@ -244,7 +244,7 @@ func TestCyclesSurviveAPause(t *testing.T) {
 	compare(t, 4, w.count("execute"))
 }
 
-// U121: a negative review leads back to the plan; U123: the edge sets the action at its limit.
+// U121: a negative review leads back to node "plan". U123: the edge sets the action at its limit.
 func TestOnLimit(t *testing.T) {
 	for _, tt := range []struct {
 		onLimit string

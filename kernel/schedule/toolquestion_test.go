@@ -167,7 +167,7 @@ func TestToolQuestionsAreRemoved(t *testing.T) {
 	require(t, slices.Max(sizes) == sizes[0] && len(h.state.Questions) == 0 && len(h.loop().Calls) == 0, sizes[0], slices.Max(sizes), h.state)
 }
 
-// Under on_timeout: escalate, the attempt ends, the user is asked without a limit, and approval repeats the attempt.
+// With on_timeout set to escalate, the attempt ends and the user is asked without a time limit. Approval repeats it.
 func TestUnansweredCallEscalates(t *testing.T) {
 	unanswered := event.FailureData{ErrorType: "approval_required", Message: "the agent wants to run write: no answer came in time", Escalate: true}
 	begin := func(t *testing.T, waits bool) (*history, schedule.Command) {

@@ -61,7 +61,7 @@ func alternativeReasons(e *jsonschema.ValidationError, root any) string {
 	return strings.Join(slices.Compact(reasons), "; ")
 }
 
-// firstReason returns the first fault, with its path unless the path is at.
+// firstReason returns the first fault, without its path if that equals at; "is not allowed" if there is none.
 func firstReason(causes []*jsonschema.ValidationError, at []string, root any) string {
 	for _, cause := range causes {
 		if faults := sortedFaults(cause, root); len(faults) > 0 {

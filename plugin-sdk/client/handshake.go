@@ -23,7 +23,7 @@ const LogLevelVariable = wire.LogLevel
 // it to the line that `agent-plugin-x debug` prints.
 const ReattachVariable = wire.Reattach
 
-// PluginSets returns the supported protocol majors, for ClientConfig.VersionedPlugins.
+// PluginSets returns the plugin set of each supported major version of the protocol, for ClientConfig.VersionedPlugins.
 func PluginSets() map[int]goplugin.PluginSet {
 	return map[int]goplugin.PluginSet{wire.Protocol: {wire.PluginSet: &grpcPlugin{}}}
 }

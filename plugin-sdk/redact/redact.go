@@ -124,8 +124,8 @@ func (r *Redactor) Count(text string) (string, int) {
 	}
 }
 
-// Tail redacts the end of a longer text that was truncated to size bytes. It drops the truncated
-// first line, or at least its first word, because half of a secret is not recognizable.
+// Tail redacts the end of a text. An end of size bytes counts as truncated: Tail drops its first line,
+// or at least its first word, because half of a secret is not recognizable.
 func (r *Redactor) Tail(end string, size int) string {
 	if len(end) < size {
 		return r.Text(end)

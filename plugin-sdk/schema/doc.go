@@ -1,4 +1,4 @@
-// Package schema checks JSON by a JSON Schema of draft 2020-12, such as the config_schema of a component. Start with [New].
+// Package schema checks JSON against a JSON Schema of draft 2020-12, such as the config_schema of a component. Start with [New].
 //
 // A plugin that decodes its configuration by [Schema.Decode] states the rules for its values once: in the schema that it
 // declares. A schema may refer only to its own parts, because nothing is fetched. A pattern with syntax that only ECMA-262

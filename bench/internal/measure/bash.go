@@ -10,9 +10,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// Recorded holds figures of the Bash engine in seconds, recorded once with the work of our rows: mock mode, no
-// delays, and all programs that the engine starts. They are from another day and perhaps another machine, so only
-// large ratios are meaningful.
+// Recorded holds times of the Bash engine in seconds, measured once for the same work as our rows, in mock mode and
+// without delays. They include the programs that the engine starts. They are from another day and perhaps another
+// machine, so only large ratios are meaningful.
 type Recorded struct {
 	// Iteration is the additional time of a loop per iteration.
 	Iteration struct {

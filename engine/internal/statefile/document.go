@@ -108,7 +108,7 @@ type Budget struct {
 	UnknownTokens int     `json:"unknown_tokens,omitempty"`
 }
 
-// Stage is a node that was entered or excluded: Bash's members, then ours.
+// Stage is a node that was entered or is never reached. The members of the Bash engine's file come first.
 type Stage struct {
 	Index     int    `json:"index"`
 	Name      string `json:"name"`   // the node's id

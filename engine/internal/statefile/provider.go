@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Provider is state.json of a provider in a parallel block: Bash's members, then ours. Like the session's file, it is
-// derived from the journal.
+// Provider is state.json of a provider in a parallel block. The members of the Bash engine's file come first. Like the
+// session's file, it is derived from the journal.
 type Provider struct {
 	Provider  string `json:"provider"` // as written in the pipeline, or the value of the key as
 	Session   string `json:"session"`

@@ -98,7 +98,7 @@ func TestExitOfResult(t *testing.T) {
 	}
 }
 
-// U301: an error has a message, a hint and details, and nothing else.
+// U301: an error is printed with its message, hint, details and code, and nothing else.
 func TestPrintError(t *testing.T) {
 	locked := failure.New(failure.LockContention, "session 'auth' is already running (PID 412): %w", engine.ErrLocked).
 		WithHint("wait for it, or pass --force").WithDetail("first\nsecond\n")

@@ -39,7 +39,7 @@ func CurrentBuild() BuildInfo {
 	if !ok {
 		return b
 	}
-	if v, released := strings.CutPrefix(info.Main.Version, "v"); Version == unversioned && released { // go install
+	if v, released := strings.CutPrefix(info.Main.Version, "v"); Version == unversioned && released { // set by go install, and by go build in a checkout
 		b.Version = v
 	}
 	for _, s := range info.Settings {

@@ -48,7 +48,7 @@ func failure(d event.FailureData) string {
 // tally counts reasons; reasons that differ only in their digits are one.
 type tally struct {
 	reasons []*reason // the latest reason last
-	dropped int       // number of dropped reasons
+	dropped int       // occurrences of the dropped reasons
 }
 
 // maxReasons is the number of different reasons that a tally keeps.

@@ -69,7 +69,7 @@ func (v *pluginsVerifyVerb) Run(ctx context.Context, a *cli.App) error {
 	return nil
 }
 
-// target returns the plugin to verify: a file, or an installed plugin by its name.
+// target returns the plugin to verify: a file, or a listed plugin by its name or by the name of one of its components.
 func (v *pluginsVerifyVerb) target(ctx context.Context, a *cli.App) (target verify.Target, err error) {
 	if info, err := os.Stat(v.Plugin); err == nil && !info.IsDir() || strings.ContainsRune(v.Plugin, os.PathSeparator) {
 		return verify.Target{Path: v.Plugin}, nil

@@ -22,8 +22,8 @@ import (
 // tmux.
 func tmuxName(session string) string { return "pipeline-" + session }
 
-// startingMark is the prefix of a pane's mark while its process may not hold the session yet. The process id of the
-// starter follows.
+// startingMark is the prefix of a pane's mark until it is certain that its process holds the session. The process id of
+// the starter follows.
 const startingMark = "starting-"
 
 // tmuxHost is a session's process in a tmux pane. It is not safe for concurrent use.
