@@ -12,7 +12,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attemptdir"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/exchange"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/output"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -32,9 +31,9 @@ func (a *attempt) writeOutput(failed bool) (*event.Ref, error) {
 		return nil, nil //nolint:nilnil // no output is no error
 	}
 	a.exchange.Flush()
-	text, cut := output.Clean(a.Redactor.ForAgent().Text(cmp.Or(a.result.Output, a.exchange.Text())))
+	text, cut := result.CleanOutput(a.Redactor.ForAgent().Text(cmp.Or(a.result.Output, a.exchange.Text())))
 	if cut {
-		a.Log.Warn("output was cut", "limit_bytes", output.Limit)
+		a.Log.Warn("output was cut", "limit_bytes", result.OutputLimit)
 	}
 	if text == "" {
 		return nil, nil //nolint:nilnil // no output is no error

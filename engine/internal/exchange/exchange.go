@@ -13,7 +13,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/approval"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/output"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
@@ -29,7 +29,7 @@ type Exchange struct {
 	report   reporter
 	calls    callTracker
 	late     lateDeliveries
-	text     output.Buffer
+	text     result.OutputBuffer
 	raw      streamFile
 	stderr   streamFile
 	observed atomic.Int64 // observed calls and results

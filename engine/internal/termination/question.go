@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/output"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -103,7 +103,7 @@ func (k *strategyCall) keepAnswer(text string) (*event.Ref, error) {
 
 // listener is the exchange of a question: it collects text and usage, and denies all tool calls.
 type listener struct {
-	text  output.Buffer
+	text  result.OutputBuffer
 	usage atomic.Pointer[sdk.Usage] // as reported last
 }
 

@@ -1,4 +1,4 @@
-package output
+package result
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 )
 
 // U098: the text is cleaned, and cut at a line.
-func TestClean(t *testing.T) {
+func TestCleanOutput(t *testing.T) {
 	line := strings.Repeat("x", 1023) + "\n"
 	tests := []struct {
 		name, raw, want string
@@ -21,12 +21,12 @@ func TestClean(t *testing.T) {
 		{"colours", "\x1b[31mred\x1b[0m plain", "red plain\n", false},
 		{"title and link", "\x1b]0;title\x07a \x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "a link\n", false},
 		{"broken characters", "a\xff\xfeb", "a\uFFFDb\n", false},
-		{"cut at a line", strings.Repeat(line, 1025), strings.Repeat(line, 1023) + strings.Repeat("x", 1023) + "\n" + Notice + "\n", true},
-		{"one endless line", strings.Repeat("é", Limit), strings.Repeat("é", Limit/2) + "\n" + Notice + "\n", true},
+		{"cut at a line", strings.Repeat(line, 1025), strings.Repeat(line, 1023) + strings.Repeat("x", 1023) + "\n" + truncationNotice + "\n", true},
+		{"one endless line", strings.Repeat("é", OutputLimit), strings.Repeat("é", OutputLimit/2) + "\n" + truncationNotice + "\n", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, cut := Clean(tt.raw)
+			got, cut := CleanOutput(tt.raw)
 			testkit.Equal(t, tt.want, got)
 			if cut != tt.cut {
 				t.Errorf("cut = %v, want %v", cut, tt.cut)
@@ -35,27 +35,27 @@ func TestClean(t *testing.T) {
 	}
 }
 
-func TestBufferIsBounded(t *testing.T) {
-	var b Buffer
+func TestOutputBufferIsBounded(t *testing.T) {
+	var b OutputBuffer
 	chunk := strings.Repeat("y", 1<<20)
 	for range 5 {
 		b.Add(chunk)
 	}
 	text := b.Text()
-	if len(text) != maxText {
+	if len(text) != maxRawOutput {
 		t.Errorf("kept %d", len(text))
 	}
-	if _, cut := Clean(text); !cut {
+	if _, cut := CleanOutput(text); !cut {
 		t.Error("a full buffer was not cut")
 	}
 }
 
-func FuzzClean(f *testing.F) {
+func FuzzCleanOutput(f *testing.F) {
 	f.Add("a\x1b[1mb\x1b]0;t")
 	f.Fuzz(func(t *testing.T, raw string) {
-		got, _ := Clean(raw)
+		got, _ := CleanOutput(raw)
 		if !utf8.ValidString(got) || strings.HasSuffix(got, "\n\n") || got != "" && !strings.HasSuffix(got, "\n") {
-			t.Errorf("Clean(%q) = %q", raw, got)
+			t.Errorf("CleanOutput(%q) = %q", raw, got)
 		}
 	})
 }
