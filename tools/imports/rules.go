@@ -119,8 +119,8 @@ var Rules = []Rule{
 		Reason: "the kernel decides and remembers: it knows no engine, plugin, screen or network client",
 	},
 	{
-		Package: "engine/internal/tokens", Allow: []string{"std", "github.com/tiktoken-go/tokenizer/codec"},
-		Reason: "this package alone counts tokens, by vocabularies in the binary: it reads no file and fetches nothing",
+		Package: "engine/internal/contextstrategy/tokens.go", Allow: []string{"std", "github.com/tiktoken-go/tokenizer/codec"},
+		Reason: "this file alone counts tokens, by vocabularies in the binary: it reads no file and fetches nothing",
 	},
 	{
 		Package: "engine/internal/sandbox/*_test.go", Allow: slices.Concat(engineInside, forTests, []string{"golang.org/x/net/bpf"}),

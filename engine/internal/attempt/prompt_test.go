@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/contextstrategy"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/tokens"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -177,7 +177,7 @@ func TestALargeFileIsCutToTheShare(t *testing.T) {
 		testkit.OK(t, os.WriteFile(filepath.Join(b.root, "big.txt"), []byte(text), 0o600))
 		b.setBudget("2000", "summary")
 		got, c := b.runAndRead(&received)
-		if n := tokens.Estimate(got); n > 1000 || n < 980 {
+		if n := contextstrategy.EstimateTokens(got); n > 1000 || n < 980 {
 			t.Errorf("the prompt has %d tokens, of 1000", n)
 		}
 		if len(b.records.events) != 2 || b.records.events[0].Type != event.ContextTrimmed || b.records.events[1].Type != event.ContextBuilt {
@@ -193,7 +193,7 @@ func TestALargeFileIsCutToTheShare(t *testing.T) {
 		if !e.Informative() || e.Attempt != 1 || e.Key == "" || e.Cursor == nil {
 			t.Errorf("event %+v", e)
 		}
-		testkit.Equal[any](t, map[string]any{"limit": 1000.0, "used": float64(tokens.Estimate(got))}, c["budget"])
+		testkit.Equal[any](t, map[string]any{"limit": 1000.0, "used": float64(contextstrategy.EstimateTokens(got))}, c["budget"])
 		prompts = append(prompts, strings.ReplaceAll(got, b.root, "<root>"))
 	}
 	if prompts[0] != prompts[1] {
@@ -215,7 +215,7 @@ func TestAPromptOverItsShareIsRefused(t *testing.T) {
 		t.Errorf("%q, %q", d.Message, d.Remedy)
 	}
 	b.setBudget("300", "full") // exactly
-	if got, _ := b.runAndRead(&received); tokens.Estimate(got) != 150 {
+	if got, _ := b.runAndRead(&received); contextstrategy.EstimateTokens(got) != 150 {
 		t.Errorf("prompt %q", got)
 	}
 }

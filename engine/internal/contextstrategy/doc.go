@@ -4,4 +4,7 @@
 // It reads the state, the plan, the session's directory and the project. It starts no process and reads no clock, so
 // that a run's prompts are reproducible byte for byte. Texts of models, users and files are in named sections; text that
 // looks like a section's border is changed. Start with [Source.Sections] and [Fit].
+//
+// [NewTokenCounter] counts models with a public vocabulary exactly, by a library that carries the vocabulary. For other
+// models a token is four characters, rounded up: for bounds on prompts a constant rule matters more than an exact count.
 package contextstrategy

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/dodo-digital/agent-pipelines/engine/internal/tokens"
 )
 
 // Cut describes the cut of a section. Its figures describe the section's text, without the borders.
@@ -25,7 +23,7 @@ type Cut struct {
 // It cuts talk, the oldest first, then files, steps and facts, the last of each kind first. A cut leaves at most about
 // a hundredth of a section's tokens unused. It keeps the end of talk and the beginning of other kinds, and drops a
 // section of which nothing fits. A negative limit means no limit. The result is deterministic.
-func Fit(sections []Section, limit int, count tokens.Counter) ([]Section, []Cut) {
+func Fit(sections []Section, limit int, count TokenCounter) ([]Section, []Cut) {
 	kept := slices.Clone(sections)
 	sizes, total := make([]int, len(kept)), 0
 	for i := range kept {
@@ -74,7 +72,7 @@ func cutOrder(sections []Section) []int {
 	return all
 }
 
-func newCut(s Section, kept string, count tokens.Counter) Cut {
+func newCut(s Section, kept string, count TokenCounter) Cut {
 	c := Cut{
 		Kind: s.Kind, Name: label(s.Name), OriginalBytes: s.size(), OriginalTokens: count(s.Text),
 		KeptBytes: int64(len(kept)), KeptTokens: count(kept),
@@ -86,7 +84,7 @@ func newCut(s Section, kept string, count tokens.Counter) Cut {
 // shorten returns the part of the section's text that fits into budget tokens, or "" if nothing fits. The section's
 // borders and the note about the missing rest count too. Up to a hundredth of budget may stay unused. size is the token
 // count of the whole section.
-func shorten(s Section, size, budget int, count tokens.Counter) string {
+func shorten(s Section, size, budget int, count TokenCounter) string {
 	if size <= budget && count(s.withText(s.Text).render()) <= budget { // all of the read text fits
 		return s.Text
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/contextstrategy"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/tokens"
 )
 
 // lines returns a text of n numbered lines of 10 bytes.
@@ -42,7 +41,7 @@ func TestFitCutsInAFixedOrder(t *testing.T) {
 		{Kind: contextstrategy.Step, Name: "steps", Text: text},
 		{Kind: contextstrategy.Fact, Name: "criteria", Text: text},
 	}
-	whole := tokens.Estimate(contextstrategy.Render(sections))
+	whole := contextstrategy.EstimateTokens(contextstrategy.Render(sections))
 	for _, tt := range []struct {
 		limit int
 		cut   []string // names with the number of kept bytes
@@ -59,7 +58,7 @@ func TestFitCutsInAFixedOrder(t *testing.T) {
 		{0, []string{"old talk 0", "new talk 0", "last.go 0", "first.go 0", "steps 0", "criteria 0", "request 0"}},
 	} {
 		t.Run(fmt.Sprint(tt.limit), func(t *testing.T) {
-			kept, cuts := contextstrategy.Fit(sections, tt.limit, tokens.Estimate)
+			kept, cuts := contextstrategy.Fit(sections, tt.limit, contextstrategy.EstimateTokens)
 			var got []string
 			for _, c := range cuts {
 				got = append(got, fmt.Sprint(c.Name, " ", c.KeptBytes))
@@ -68,7 +67,7 @@ func TestFitCutsInAFixedOrder(t *testing.T) {
 				}
 			}
 			testkit.Equal(t, tt.cut, got)
-			if n := tokens.Estimate(contextstrategy.Render(kept)); tt.limit >= 0 && n > tt.limit {
+			if n := contextstrategy.EstimateTokens(contextstrategy.Render(kept)); tt.limit >= 0 && n > tt.limit {
 				t.Errorf("%d tokens are left, the limit is %d", n, tt.limit)
 			}
 		})
@@ -76,11 +75,11 @@ func TestFitCutsInAFixedOrder(t *testing.T) {
 }
 
 func TestFitKeepsTheEndOfTalkAndTheBeginningOfFiles(t *testing.T) {
-	kept, _ := contextstrategy.Fit([]contextstrategy.Section{{Kind: contextstrategy.Talk, Name: "t", Text: lines(50)}}, 60, tokens.Estimate)
+	kept, _ := contextstrategy.Fit([]contextstrategy.Section{{Kind: contextstrategy.Talk, Name: "t", Text: lines(50)}}, 60, contextstrategy.EstimateTokens)
 	if got := kept[0].Text; !strings.HasPrefix(got, "(") || !strings.Contains(got, "of 500 bytes; the rest is left out)\nline 00") || !strings.HasSuffix(got, "line 0050\n") {
 		t.Errorf("talk: %q", got)
 	}
-	kept, _ = contextstrategy.Fit([]contextstrategy.Section{{Kind: contextstrategy.File, Name: "f", Text: lines(50)}}, 60, tokens.Estimate)
+	kept, _ = contextstrategy.Fit([]contextstrategy.Section{{Kind: contextstrategy.File, Name: "f", Text: lines(50)}}, 60, contextstrategy.EstimateTokens)
 	if got := kept[0].Text; !strings.HasPrefix(got, "line 0001\n") || !strings.HasSuffix(got, "of 500 bytes; the rest is left out)") {
 		t.Errorf("file: %q", got)
 	}
@@ -90,7 +89,7 @@ func TestAFileThatWasNotReadWholeIsCut(t *testing.T) {
 	sections := []contextstrategy.Section{{Kind: contextstrategy.File, Name: "big", Text: lines(100), Size: 9000}}
 	want := []contextstrategy.Cut{{Kind: contextstrategy.File, Name: "big", OriginalBytes: 9000, OriginalTokens: 2250, KeptBytes: 1000, KeptTokens: 250}}
 	for _, limit := range []int{-1, 5000} {
-		kept, cuts := contextstrategy.Fit(sections, limit, tokens.Estimate)
+		kept, cuts := contextstrategy.Fit(sections, limit, contextstrategy.EstimateTokens)
 		if diff := cmp.Diff(want, cuts); diff != "" {
 			t.Errorf("limit %d: (-want +got)\n%s", limit, diff)
 		}
@@ -104,7 +103,7 @@ func TestFitHoldsTheLimit(t *testing.T) {
 	kinds := []contextstrategy.Kind{contextstrategy.Talk, contextstrategy.File, contextstrategy.Step, contextstrategy.Fact}
 	for _, model := range []string{"", "gpt-5"} {
 		t.Run("model "+model, rapid.MakeCheck(func(t *rapid.T) {
-			count := tokens.For(model)
+			count := contextstrategy.NewTokenCounter(model)
 			var sections []contextstrategy.Section
 			for i := range rapid.IntRange(0, 5).Draw(t, "sections") {
 				sections = append(sections, contextstrategy.Section{

@@ -20,7 +20,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/tokens"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -267,7 +266,7 @@ func (s *Source) artifactInstructions(to inputs.Artifact) string {
 // addContextSections appends the previous visit's files and the sections of policy.context, cut to the node's share
 // of policy.budget.
 func (s *Source) addContextSections(ctx context.Context, d Data) (Data, error) {
-	policy, count := s.Plan.EffectivePolicy(s.Node), tokens.For(s.Node.Provider.Model)
+	policy, count := s.Plan.EffectivePolicy(s.Node), briefing.NewTokenCounter(s.Node.Provider.Model)
 	share, limited, err := s.promptLimit(ctx, policy.Budget)
 	if err != nil {
 		return d, err

@@ -1,15 +1,15 @@
-package tokens_test
+package contextstrategy_test
 
 import (
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/tokens"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/contextstrategy"
 )
 
 // The counts of o200k_base are those of OpenAI's own tokenizer (tiktoken).
-func TestCount(t *testing.T) {
+func TestTokenCount(t *testing.T) {
 	for _, tt := range []struct {
 		model, text string
 		want        int
@@ -32,19 +32,19 @@ func TestCount(t *testing.T) {
 		{"gpt-5", "2 + 2 = 4", 7},
 		{"gpt-5", "<|endoftext|>", 7}, // a text, not a control token
 	} {
-		if got := tokens.For(tt.model)(tt.text); got != tt.want {
+		if got := contextstrategy.NewTokenCounter(tt.model)(tt.text); got != tt.want {
 			t.Errorf("%q has %d tokens for %q, want %d", tt.text, got, tt.model, tt.want)
 		}
 	}
 }
 
-func TestCountsAreTheSameForAll(t *testing.T) {
+func TestTokenCountersAreConcurrent(t *testing.T) {
 	text := strings.Repeat("func main() { fmt.Println(\"hello\") }\n", 200)
-	want := tokens.For("gpt-5")(text)
+	want := contextstrategy.NewTokenCounter("gpt-5")(text)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if got := tokens.For("gpt-5")(text); got != want {
+			if got := contextstrategy.NewTokenCounter("gpt-5")(text); got != want {
 				t.Errorf("%d tokens, want %d", got, want)
 			}
 		})
@@ -52,13 +52,13 @@ func TestCountsAreTheSameForAll(t *testing.T) {
 	all.Wait()
 }
 
-func FuzzCount(f *testing.F) {
+func FuzzTokenCount(f *testing.F) {
 	f.Add("hello\nworld", " more")
 	f.Add("\xff\xfe", "\r\n\t")
 	f.Add("", "\x7f\x7f")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		for _, model := range []string{"", "gpt-5"} {
-			count := tokens.For(model)
+			count := contextstrategy.NewTokenCounter(model)
 			n := count(a)
 			if n < 0 || n > len(a) {
 				t.Errorf("%d tokens in %d bytes", n, len(a))
