@@ -14,7 +14,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/keyboard"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/look"
 	"github.com/dodo-digital/agent-pipelines/engine"
@@ -29,7 +28,7 @@ type prompter struct {
 	engine *engine.Engine
 	out    *screen.BoundedWriter
 	view   view
-	keys   *keyboard.Reader
+	keys   *lineReader
 
 	changed chan struct{} // capacity 1: the state has changed
 	end     context.CancelCauseFunc
@@ -59,7 +58,7 @@ func newPrompter(ctx context.Context, a *cli.App, e *engine.Engine, out *screen.
 		return nil
 	}
 	ask := &prompter{
-		app: a, engine: e, out: out, view: v, keys: keyboard.New(in),
+		app: a, engine: e, out: out, view: v, keys: newLineReader(in),
 		changed: make(chan struct{}, 1), done: map[shownQuestion]bool{},
 	}
 	ctx, ask.end = context.WithCancelCause(ctx)
@@ -177,7 +176,7 @@ func (k *prompter) ask(ctx context.Context, shown shownQuestion) {
 	writeQuestion(k.out, q, time.Now())
 	for done := false; !done; {
 		fmt.Fprint(k.out, answerPrompt(q))
-		line, err := k.keys.Line(ctx)
+		line, err := k.keys.readLine(ctx)
 		switch {
 		case ctx.Err() != nil:
 			fmt.Fprintf(k.out, "\n(%v)\n", context.Cause(ctx))
@@ -224,7 +223,7 @@ func (k *prompter) handleInput(ctx context.Context, q engine.Question, line stri
 		k.show(q)
 	case equalsAny(word, "f", "feedback") && q.AcceptFeedback:
 		fmt.Fprint(k.out, "Feedback for the agent (empty: none): ")
-		text, err := k.keys.Line(ctx)
+		text, err := k.keys.readLine(ctx)
 		if text = strings.TrimSpace(text); err == nil && text != "" {
 			return k.answer(ctx, q, event.AnswerReject, text)
 		}
@@ -242,7 +241,7 @@ func equalsAny(word string, names ...string) bool {
 
 func (k *prompter) confirm(ctx context.Context, warning string) bool {
 	fmt.Fprint(k.out, warning+" Sure? [y/N] ")
-	line, err := k.keys.Line(ctx)
+	line, err := k.keys.readLine(ctx)
 	return err == nil && equalsAny(strings.TrimSpace(line), "y", "yes")
 }
 

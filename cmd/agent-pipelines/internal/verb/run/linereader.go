@@ -1,4 +1,4 @@
-package keyboard
+package run
 
 import (
 	"bytes"
@@ -14,20 +14,20 @@ import (
 // maxLine bounds a line, in bytes. A longer line is split; terminals pass on less.
 const maxLine = 64 << 10
 
-// Reader reads lines from a terminal, or from any file that poll(2) can wait for. It is used from one goroutine.
+// lineReader reads lines from a terminal, or from any file that poll(2) can wait for. It is used from one goroutine.
 // Input that it has read ahead is lost to other readers of the file.
-type Reader struct {
+type lineReader struct {
 	file  *os.File
 	ahead []byte
 }
 
-// New returns a reader of the file, which the caller still owns and closes.
-func New(file *os.File) *Reader { return &Reader{file: file} }
+// newLineReader returns a reader of the file, which the caller still owns and closes.
+func newLineReader(file *os.File) *lineReader { return &lineReader{file: file} }
 
-// Line waits for a line and returns it without its newline; the last line may lack a newline. At the end of the input
+// readLine waits for a line and returns it without its newline; the last line may lack a newline. At the end of the input
 // the error is [io.EOF]. If ctx ends first, the error is its cause, and input typed after that is left for the next
 // reader.
-func (r *Reader) Line(ctx context.Context) (string, error) {
+func (r *lineReader) readLine(ctx context.Context) (string, error) {
 	for {
 		if line, rest, found := bytes.Cut(r.ahead, []byte{'\n'}); found {
 			r.ahead = rest
@@ -51,7 +51,7 @@ func (r *Reader) Line(ctx context.Context) (string, error) {
 }
 
 // ready waits until there is something to read, or ctx ends.
-func (r *Reader) ready(ctx context.Context) error {
+func (r *lineReader) ready(ctx context.Context) error {
 	woken, wake, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("wait for the keyboard: %w", err)

@@ -1,4 +1,4 @@
-package keyboard_test
+package run
 
 import (
 	"context"
@@ -9,25 +9,22 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/keyboard"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func pipe(t *testing.T) (*keyboard.Reader, *os.File) {
+func newPipeReader(t *testing.T) (*lineReader, *os.File) {
 	t.Helper()
 	in, out, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = in.Close(); _ = out.Close() })
-	return keyboard.New(in), out
+	running := goleak.IgnoreCurrent()
+	t.Cleanup(func() { _ = in.Close(); _ = out.Close(); goleak.VerifyNone(t, running) })
+	return newLineReader(in), out
 }
 
-func TestLines(t *testing.T) {
+func TestReadLine(t *testing.T) {
 	long := strings.Repeat("x", 10_000)
-	r, out := pipe(t)
+	r, out := newPipeReader(t)
 	if _, err := io.WriteString(out, "approve\r\n\n"+long+"\nno newline"); err != nil {
 		t.Fatal(err)
 	}
@@ -35,36 +32,36 @@ func TestLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"approve", "", long, "no newline"} {
-		got, err := r.Line(t.Context())
+		got, err := r.readLine(t.Context())
 		if err != nil || got != want {
 			t.Fatalf("%q, %v, want %q", got, err, want)
 		}
 	}
-	if _, err := r.Line(t.Context()); !errors.Is(err, io.EOF) {
+	if _, err := r.readLine(t.Context()); !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %v", err)
 	}
 }
 
-func TestNobodyTypes(t *testing.T) {
-	r, out := pipe(t)
+func TestReadLineIsCancelled(t *testing.T) {
+	r, out := newPipeReader(t)
 	answered := errors.New("answered elsewhere")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	got := make(chan error)
 	go func() {
-		_, err := r.Line(ctx)
+		_, err := r.readLine(ctx)
 		got <- err
 	}()
 	cancel(answered)
 	if err := <-got; !errors.Is(err, answered) {
 		t.Errorf("the wait ended with %v", err)
 	}
-	if _, err := r.Line(ctx); !errors.Is(err, answered) {
+	if _, err := r.readLine(ctx); !errors.Is(err, answered) {
 		t.Errorf("a wait that is over ended with %v", err)
 	}
 	if _, err := io.WriteString(out, "for the next question\n"); err != nil {
 		t.Fatal(err)
 	}
-	if line, err := r.Line(t.Context()); err != nil || line != "for the next question" {
+	if line, err := r.readLine(t.Context()); err != nil || line != "for the next question" {
 		t.Errorf("%q, %v", line, err)
 	}
 }
