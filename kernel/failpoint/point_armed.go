@@ -12,7 +12,13 @@ import (
 	"syscall"
 )
 
-// armed is built once from the environment.
+// armed is built once from the environment:
+//
+//	AGENT_PIPELINES_CRASH_AT=<n>          die by SIGKILL at the n-th point reached, counted from 1 over all names
+//	AGENT_PIPELINES_CRASH_AT=<name>,...   die at the first point with one of these names
+//	AGENT_PIPELINES_CRASH_LOG=<file>      append "<number> <name>" for each point reached, before dying
+//	AGENT_PIPELINES_CRASH_POWER=<loss>    before dying, simulate a power loss, see diskState
+//	AGENT_PIPELINES_CRASH_DEFECT=<name>   give the kernel a fault, see [Defect]
 var armed = &armedProcess{
 	trap:  newTrap(os.Getenv("AGENT_PIPELINES_CRASH_AT"), os.Getenv("AGENT_PIPELINES_CRASH_LOG")),
 	power: newDiskState(os.Getenv("AGENT_PIPELINES_CRASH_POWER")), defect: os.Getenv("AGENT_PIPELINES_CRASH_DEFECT"),

@@ -48,6 +48,16 @@ func AfterSyncDir(elem ...string) {
 
 // diskState is the state of the files that the process has changed. A nil diskState records nothing, for a
 // process without power loss.
+//
+// A killed process loses no written data: the system still has it. A power loss may take all unsynced data. Code that
+// changes a file of a session announces it by [BeforeWrite] and the other functions of this file. From these calls
+// diskState knows the durable content of the disk. The losses are among the losses that POSIX allows:
+//
+//	undone   unsynced changes never happened: contents, names, directories
+//	empty    the current names, but only the synced contents
+//	torn     as empty, with the first half of the unsynced additions
+//
+// The content at the start of the process counts as synced. Files of plugins are not covered.
 type diskState struct {
 	loss  string
 	names map[string]*pathState // by absolute path

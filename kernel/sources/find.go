@@ -7,7 +7,9 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -306,4 +308,30 @@ func IsLibraryFile(library fs.FS, name string) bool {
 	}
 	info, err := fs.Stat(library, name)
 	return err == nil && info.Mode().IsRegular()
+}
+
+// maxNameBytes keeps file names with the prefix "parallel-NN-" below the limit of 255 bytes.
+const maxNameBytes = 128
+
+// Unquoted returns an escaped name without quotes. Scripts match the messages of the Bash engine, which have no
+// quotes.
+func Unquoted(name string) string { return strings.Trim(strconv.Quote(name), `"`) }
+
+// NameFault returns the fault of a name that becomes part of a directory name; "" for a valid name. Letters of any
+// script are allowed.
+func NameFault(name string) string {
+	switch {
+	case name == "":
+		return "is empty"
+	case name == "." || name == "..":
+		return "is not a directory name"
+	case len(name) > maxNameBytes:
+		return "is too long"
+	case strings.ContainsAny(name, `/\`):
+		return "contains a slash"
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return "contains a control character"
+	default:
+		return ""
+	}
 }

@@ -52,8 +52,17 @@ type Process struct {
 	Signaled bool
 }
 
-// Decide returns the outcome of an attempt; the failure is nil only after a success. The package
-// comment states the order of the rules.
+// Decide returns the outcome of an attempt; the failure is nil only after a success. The first matching rule applies:
+//
+//	the agent wrote no events       exit code 0: succeeded, or empty without output;
+//	                                else the class of its output; else infrastructure
+//	it reported an error            the class of the error; permission denied
+//	                                if the class is unknown and a tool was denied
+//	it ended without a final event  the class of an earlier error; else infrastructure
+//	its process ended abnormally    infrastructure
+//	it was denied a tool            permission denied
+//	it wrote no text, used no tool  empty
+//	otherwise                       succeeded
 func (a Agent) Decide(e Evidence) (sdk.Outcome, *failure.Error) {
 	crash := e.crash()
 	switch {

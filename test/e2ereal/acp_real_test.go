@@ -80,7 +80,7 @@ func refusedScript(side string, turns ...stubmodel.Turn) stubmodel.Script {
 	}
 }
 
-// TestRealACP drives real agents by the Agent Client Protocol, with answers from another process.
+// TestRealACP drives real agents by the Agent Client Protocol, through adapters from npm. Another process answers.
 func TestRealACP(t *testing.T) {
 	product := builtProduct(t)
 	for _, a := range adapters {

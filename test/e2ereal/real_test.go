@@ -37,7 +37,7 @@ func TestReal(t *testing.T) {
 	}
 }
 
-// builtProduct returns the path of the command under test.
+// builtProduct returns the path of the command under test: AGENT_PIPELINES_BIN, else bin of the repository.
 func builtProduct(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("AGENT_PIPELINES_BIN")

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestReplay runs every scenario with fakes that repeat the recorded actions of the real CLIs.
+// TestReplay runs every scenario with fakes that repeat the recorded actions of the real CLIs (testdata/calls): their
+// output, the files that they wrote, and their end.
 func TestReplay(t *testing.T) {
 	product := buildProduct(t)
 	for _, s := range scenarios() {

@@ -8,7 +8,24 @@ import (
 	"strings"
 )
 
-// ServeHTTP answers a request; see the package for the routes. It records all requests except those to control routes.
+// ServeHTTP answers a request. It records all requests except those to control routes.
+//
+// A path may begin with /s/<script>, which chooses the script. Without this prefix the script is "default". The end
+// of the path determines the answer:
+//
+//	POST /v1/messages               Anthropic Messages, streamed or whole, answered by the next turn
+//	POST /v1/messages/count_tokens  a quarter of the body's length
+//	POST /responses                 OpenAI Responses, streamed
+//	POST /chat/completions          OpenAI Chat Completions, streamed
+//	GET  /responses                 426 to a client that wants a WebSocket, so that it continues with POST
+//	GET  /models                    an empty list
+//	GET, HEAD /                     200
+//	PUT  /__stub/script/<name>      loads a script and resets its turns
+//	GET  /__stub/requests           the recorded requests; ?script=<name> for those of one script
+//
+// Every other request is answered 404 and recorded with a fault, so that a test finds an unexpected call. An
+// expectation that is not met and a turn that the API cannot express are also faults. The agent receives the reason
+// as an error of its API.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, controlPrefix) {
 		s.control.ServeHTTP(w, r)

@@ -21,7 +21,12 @@ type Server struct {
 	scripts map[string]*conversation
 }
 
-// Start runs a server on a free port until the test ends.
+// Start runs a server on a free port until the test ends. The test loads a [Script] under a name, directs the agent to
+// [Server.Base] of that name and afterwards reads the requests with [Server.Requests]:
+//
+//	stub := stubmodel.Start(t)
+//	err := stub.SetScript("hello", stubmodel.Script{Turns: []stubmodel.Turn{{Text: "Hello."}}})
+//	// ANTHROPIC_BASE_URL=stub.Base("hello")
 func Start(t testing.TB) *Server {
 	t.Helper()
 	server := New()

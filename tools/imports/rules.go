@@ -33,8 +33,7 @@ var wire = []string{
 
 // kernelInside are the imports of the packages of the kernel.
 var kernelInside = []string{
-	"std", "plugin-sdk/...", "kernel/...", "github.com/hashicorp/go-hclog", "golang.org/x/sync/...", "golang.org/x/sys/...",
-	"github.com/gofrs/flock", "github.com/google/renameio/v2/...",
+	"std", "plugin-sdk/...", "kernel/...", "github.com/hashicorp/go-hclog", "golang.org/x/sys/...",
 	"github.com/charmbracelet/x/ansi",  // docs/decisions/0004-a-library-strips-escape-sequences.md
 	"github.com/bmatcuk/doublestar/v4", // globs of policies
 }
@@ -186,7 +185,7 @@ var Rules = []Rule{
 	},
 	{
 		Package: "engine",
-		Allow:   []string{"std", "engine/...", "kernel/...", "plugin-sdk/...", "golang.org/x/sync/...", "github.com/hashicorp/go-hclog"},
+		Allow:   []string{"std", "engine/...", "kernel/...", "plugin-sdk/...", "github.com/hashicorp/go-hclog"},
 		Reason:  "the engine connects its own packages; plugins reach it through a socket, the command calls it",
 	},
 
@@ -204,7 +203,7 @@ var Rules = []Rule{
 		Package: "plugins/agent/...",
 		Allow: []string{
 			"std", "plugin-sdk/...", "github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5", "github.com/tmaxmax/go-sse", "mvdan.cc/sh/v3/...",
-			"github.com/bmatcuk/doublestar/v4", "github.com/bluekeyes/go-gitdiff/...", "golang.org/x/text/unicode/norm", "github.com/aymanbagabas/go-udiff/...", "golang.org/x/sync/...",
+			"github.com/bmatcuk/doublestar/v4", "github.com/bluekeyes/go-gitdiff/...", "golang.org/x/text/unicode/norm", "github.com/aymanbagabas/go-udiff/...",
 		},
 		Reason: pluginReason,
 	},

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attemptdir"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/exchange"
@@ -17,6 +15,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // Bounds of texts and lists of an agent.
@@ -124,4 +124,34 @@ func (a *attempt) execute(ctx context.Context, req sdk.ExecuteRequest) error {
 		return classify(err)
 	}
 	return outcomeError(a.result)
+}
+
+// classify returns an error of kind provider_failed for an error without a kind, and any other error unchanged.
+func classify(err error) error {
+	var f *failure.Error
+	if errors.As(err, &f) {
+		return err
+	}
+	return failure.New(failure.ProviderFailed, "%w", err)
+}
+
+func timeoutError(limit time.Duration) error {
+	e := failure.New(failure.IterationTimeout, "the attempt did not end within %s", limit)
+	e.Retryable = true
+	return e.WithHint("policy.timeout of the node, or policy.stage_timeout of the pipeline, sets the limit in seconds")
+}
+
+// outcomeError returns the error for an unsuccessful outcome. The outcome empty is not an error, because an agent may
+// write its result and print nothing.
+func outcomeError(r sdk.ExecuteResult) error {
+	switch r.Outcome {
+	case "", sdk.OutcomeSucceeded, sdk.OutcomeEmpty:
+		return nil
+	}
+	if r.Error != nil {
+		return r.Error
+	}
+	e := failure.New(failure.ProviderFailed, "the agent ended as %s (exit code %d)", r.Outcome, r.ExitCode)
+	e.Retryable = r.Outcome != sdk.OutcomePermissionDenied && r.Outcome != sdk.OutcomeNeedsPerson
+	return e
 }

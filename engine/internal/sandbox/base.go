@@ -39,12 +39,13 @@ var Base = []Place{
 // devices can be read and written. Under [sandboxpolicy.Strict] the sandbox also has its own terminals and shared memory.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// homeFiles are readable below the home directory under [sandboxpolicy.Workspace].
+// homeFiles are readable below the home directory, which is otherwise hidden, under [sandboxpolicy.Workspace]: git fails
+// if it may not read an existing file.
 var homeFiles = []string{".gitconfig", ".config/git"}
 
 // These environment variables describe the sandbox to a process in it.
 const (
 	// ModeVariable holds the sandbox's [sandboxpolicy.Mode]. An agent's own sandbox cannot run inside this sandbox.
 	ModeVariable = "AGENT_PIPELINES_SANDBOX"
-	tempVariable = "TMPDIR"
+	tempVariable = "TMPDIR" // holds a private directory of the process
 )

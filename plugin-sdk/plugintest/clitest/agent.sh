@@ -1,5 +1,5 @@
 #!/bin/sh
-# A fake of an agent's command line; doc.go of package clitest lists its variables.
+# A fake of an agent's command line; CLI in cli.go lists its variables.
 if [ "$1" = --version ]; then
 	echo "$FAKE_VERSION"
 	exit 0

@@ -13,7 +13,18 @@ import (
 //go:embed agent.sh
 var script []byte
 
-// CLI is a fake of an agent's command line.
+// CLI is a fake of an agent's command line: a shell script that takes any arguments. Variables of its environment,
+// usually of the request, select its actions, in this order:
+//
+//	FAKE_VERSION  printed for --version, and nothing else is done then; set by Environ
+//	FAKE_DIR      a directory in which it records its call, see ReadCall
+//	FAKE_ECHO     not empty: it prints its stdin (unless FAKE_DIR is set)
+//	FAKE_STDERR   a text for stderr; a newline is added
+//	FAKE_STDOUT   a text for stdout
+//	FAKE_STREAM   a file whose content goes to stdout
+//	FAKE_HANG     not empty: it does not end
+//	FAKE_SIGNAL   the name of a signal that it sends itself ("KILL")
+//	FAKE_EXIT     its exit code; default 0
 type CLI struct {
 	// Name is the name of the command.
 	Name string

@@ -18,6 +18,19 @@ import (
 
 // Streams plays recorded streams of an agent to its provider. The fake prints each <name>.jsonl
 // unchanged; <name>.golden in the same directory holds the attempt's expected result and reports.
+//
+//	var update = flag.Bool("update", false, "rewrite the golden files")
+//
+//	func TestStreams(t *testing.T) {
+//		clitest.Streams{
+//			New: func(tb testing.TB) sdk.Provider {
+//				env := clitest.CLI{Name: "claude", Version: "9.8.7 (Claude Code)"}.Environ(tb)
+//				return New(func() []string { return env })
+//			},
+//			ExitCodes: map[string]int{"login": 1},
+//			Update:    *update,
+//		}.Run(t)
+//	}
 type Streams struct {
 	// New returns the provider, which must find the fake; see [CLI.Environ].
 	New func(testing.TB) sdk.Provider

@@ -3,11 +3,13 @@ package mock
 import (
 	"cmp"
 	"context"
+	_ "embed" // the schema
 	"encoding/json"
 	"fmt"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/schema"
 )
 
 // HookRecord is one line of the action's record file.
@@ -42,6 +44,13 @@ type ActionConfig struct {
 	// Record is a file, relative to the work directory, to which every request is appended as a line of JSON.
 	Record string `json:"record,omitempty"`
 }
+
+// actionSchema is the JSON Schema of the configuration, and actionRules decodes by it.
+var (
+	//go:embed schema/hook_action.json
+	actionSchema []byte
+	actionRules  = schema.New(actionSchema)
+)
 
 // Action is the hook action mock. Use [NewAction]. It is safe for concurrent use.
 type Action struct{ process process }

@@ -2,6 +2,7 @@ package mock
 
 import (
 	"cmp"
+	_ "embed" // the schema
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/schema"
 )
 
 // Config is the configuration of the provider. Its sources, in order, are the provider's config in the pipeline, the
@@ -133,6 +135,14 @@ func stepID(req sdk.ExecuteRequest) string {
 func (r Reply) succeeds() bool {
 	return r.Failure == nil && r.ExitCode == 0 && (r.Outcome == "" || r.Outcome == sdk.OutcomeSucceeded)
 }
+
+// providerSchema is the JSON Schema of the configuration, and providerRules decodes by it. In each component the schema
+// holds the rules for single values. Rules that concern several values are in the code.
+var (
+	//go:embed schema/provider.json
+	providerSchema []byte
+	providerRules  = schema.New(providerSchema)
+)
 
 // decodeConfig decodes and checks a configuration.
 func decodeConfig(raw json.RawMessage) (Config, error) {

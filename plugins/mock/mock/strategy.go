@@ -3,10 +3,19 @@ package mock
 import (
 	"cmp"
 	"context"
+	_ "embed" // the schema
 	"strings"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/schema"
+)
+
+// strategySchema is the JSON Schema of the configuration, and strategyRules decodes by it.
+var (
+	//go:embed schema/termination.json
+	strategySchema []byte
+	strategyRules  = schema.New(strategySchema)
 )
 
 // Strategy is the termination strategy mock. Use [NewStrategy]. It is safe for concurrent use.

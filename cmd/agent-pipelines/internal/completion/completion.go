@@ -2,10 +2,14 @@ package completion
 
 import (
 	"cmp"
+	"embed"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 )
 
 // Kind is the kind of thing that a word names.
@@ -38,10 +42,21 @@ var kinds = map[string]Kind{
 	"NODE": Node, "NODE=OUTCOME": Node, "STATUS": Status, "FILE": File, "FILE|ID": File, "PATH": File, "DIR": File,
 }
 
+// Files is the output that makes the shell complete names of files.
+const Files = ":files"
+
 // Candidate is a possible completion.
 type Candidate struct {
 	Value       string
 	Description string // one line, "" for none
+}
+
+// Line returns the printed form of a candidate: the word and, after a tab, its description.
+func (c Candidate) Line() string {
+	if c.Description == "" {
+		return screen.Printable(c.Value)
+	}
+	return screen.Printable(c.Value) + "\t" + screen.Printable(c.Description)
 }
 
 // Place describes the possible words at a place of the line.
@@ -241,4 +256,20 @@ func ValueFlag(n *kong.Node, name string) *kong.Flag {
 func firstSentence(text string) string {
 	sentence, _, _ := strings.Cut(text, ". ")
 	return strings.TrimSuffix(sentence, ".")
+}
+
+//go:embed scripts
+var scripts embed.FS
+
+// Shells lists the shells that have a [Script].
+var Shells = []string{"bash", "fish", "zsh"}
+
+// Script returns a shell's completion script. The script calls the command by its name, never by the path on the line:
+// the tab key must not start a program of a repository.
+func Script(shell string) (string, error) {
+	if !slices.Contains(Shells, shell) {
+		return "", fmt.Errorf("there is no completion for %q, only for %s", shell, strings.Join(Shells, ", "))
+	}
+	text, err := scripts.ReadFile("scripts/agent-pipelines." + shell)
+	return string(text), err
 }

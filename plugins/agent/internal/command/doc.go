@@ -1,10 +1,5 @@
 // Package command decides which command lines of a model may run without a shell.
-//
-// Start with [Rules.Judge]. A line is parsed as a shell would parse it, and must be one program with literal arguments:
-// no operator, expansion, redirection, assignment or glob. The program is a bare name from a list, found on PATH
-// outside the workspace. No argument may lead out of the workspace or make the program run something that was not
-// judged. Each program of the default list has its own rules for this; the rules of git, go, npm and similar programs
-// list the known subcommands.
+// Start with [Rules.Judge].
 //
 // Guarantees: no shell reads the line; the named program runs; its arguments name no place outside the workspace and no
 // command. The package does not restrict project code: a build, a test run, an install script or a program of the

@@ -11,6 +11,11 @@ import (
 // Judge parses the line and decides whether it may run in dir (relative to the workspace, "" for the workspace itself).
 // An error is a [*RefusedError] or [*workspace.OutsideError], unless the program is not installed or a path cannot be
 // inspected.
+//
+// The line is parsed as a shell would parse it, and must be one program with literal arguments: no operator, expansion,
+// redirection, assignment or glob. The program is a bare name from a list, found on PATH outside the workspace. No
+// argument may lead out of the workspace or make the program run something that was not judged. Each program of the
+// default list has its own rules for this; the rules of git, go, npm and similar programs list the known subcommands.
 func (r Rules) Judge(line, dir string) (Command, error) {
 	words, err := SplitWords(line)
 	if err != nil {
