@@ -60,10 +60,10 @@ func diffEvents(want, got []entry) []Difference {
 			all = append(all, diffValue(Difference{Where: eventsPrefix + want[0].name}, want[0].value, got[0].value)...)
 			want, got = want[1:], got[1:]
 		case len(want) == 0 || len(got) > 0 && slices.ContainsFunc(got, func(e entry) bool { return e.name == want[0].name }):
-			all = append(all, Difference{Where: eventsPrefix + got[0].name, Got: oneLine(got[0].value)})
+			all = append(all, Difference{Where: eventsPrefix + got[0].name, Got: jsonLine(got[0].value)})
 			got = got[1:]
 		default:
-			all = append(all, Difference{Where: eventsPrefix + want[0].name, Want: oneLine(want[0].value)})
+			all = append(all, Difference{Where: eventsPrefix + want[0].name, Want: jsonLine(want[0].value)})
 			want = want[1:]
 		}
 	}
@@ -79,10 +79,10 @@ func diffMembers(want, got map[string]any, at func(key string) Difference) []Dif
 		found, isFound := got[key]
 		switch {
 		case !isWanted:
-			d.Got = oneLine(found)
+			d.Got = jsonLine(found)
 			all = append(all, d)
 		case !isFound:
-			d.Want = oneLine(wanted)
+			d.Want = jsonLine(wanted)
 			all = append(all, d)
 		default:
 			all = append(all, diffValue(d, wanted, found)...)
@@ -106,7 +106,7 @@ func diffValue(at Difference, want, got any) []Difference {
 	case wantMembers == nil && want == got: // numbers, booleans and null
 		return nil
 	}
-	at.Want, at.Got = oneLine(want), oneLine(got)
+	at.Want, at.Got = jsonLine(want), jsonLine(got)
 	return []Difference{at}
 }
 
@@ -147,7 +147,7 @@ func lineAt(lines []string, i int) string {
 	if i >= len(lines) {
 		return "the end of the text"
 	}
-	return oneLine(lines[i])
+	return jsonLine(lines[i])
 }
 
 func join(path, key string) string { return strings.TrimPrefix(path+"."+key, ".") }
@@ -155,8 +155,8 @@ func join(path, key string) string { return strings.TrimPrefix(path+"."+key, "."
 // maxLine bounds a displayed value, in bytes.
 const maxLine = 200
 
-// oneLine formats a value as one line.
-func oneLine(v any) string {
+// jsonLine returns the JSON of a value on one line.
+func jsonLine(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

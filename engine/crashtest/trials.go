@@ -173,7 +173,7 @@ func (t *Trials) runTrial(ctx context.Context, p *project, dir string, n int, wa
 func (t *trial) compare(want Outcome, leftOut []Difference, last processEnd) ([]Difference, error) {
 	got, err := t.outcome()
 	if errors.Is(err, os.ErrNotExist) {
-		return []Difference{{Where: "the session", Want: "a journal", Got: fmt.Sprintf("none; the last command ended with exit code %d: %s", last.code, oneLine(last.text))}}, nil
+		return []Difference{{Where: "the session", Want: "a journal", Got: fmt.Sprintf("none; the last command ended with exit code %d: %s", last.code, jsonLine(last.text))}}, nil
 	}
 	if err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ func (r Resolver) writableRoots(writable []string) []string {
 func leavesRoots(abs, resolved string, roots []string) bool {
 	for dir := filepath.Dir(abs); ; dir = filepath.Dir(dir) {
 		through, err := filepath.EvalSymlinks(dir)
-		if err == nil && slices.ContainsFunc(roots, func(root string) bool { return within(through, root) && !within(resolved, root) }) {
+		if err == nil && slices.ContainsFunc(roots, func(root string) bool { return Within(through, root) && !Within(resolved, root) }) {
 			return true
 		}
 		if dir == filepath.Dir(dir) {
@@ -73,8 +73,8 @@ func leavesRoots(abs, resolved string, roots []string) bool {
 	}
 }
 
-// within reports whether path is dir or below it.
-func within(path, dir string) bool {
+// Within reports whether path is dir or below it; both are absolute and clean.
+func Within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 

@@ -55,7 +55,7 @@ func AcquireLock(p *Project, session string, o LockOptions) (*Lock, error) {
 			force = false
 			err = l.override(f)
 		default:
-			err = contentionError(session, f.info)
+			err = ContentionError(session, f.info)
 		}
 		if l.file != nil {
 			return l, nil
@@ -100,8 +100,8 @@ func (l *Lock) override(f *lockFile) error {
 	return err
 }
 
-// contentionError returns the refusal of a session that another process holds.
-func contentionError(session string, holder LockInfo) error {
+// ContentionError returns the refusal of a session that another process holds.
+func ContentionError(session string, holder LockInfo) error {
 	var err *failure.Error
 	switch {
 	case holder.PID <= 0:

@@ -130,13 +130,7 @@ func appendUserContext(template, text, userContext string) string {
 }
 
 func nonEmpty(texts ...string) []string {
-	var out []string
-	for _, t := range texts {
-		if t != "" {
-			out = append(out, t)
-		}
-	}
-	return out
+	return slices.DeleteFunc(texts, func(t string) bool { return t == "" })
 }
 
 // contractData returns the data of the node's contract; without a contract only feedback.

@@ -2,7 +2,6 @@ package recovery
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -80,29 +79,13 @@ func Read(dir *store.Dir) (*SessionFiles, error) {
 	if f.Lines, err = journal.ReadLines(dir); err != nil {
 		return nil, err
 	}
-	if f.Document, err = readDocument(dir); err != nil {
+	if f.Document, err = statefile.ReadOwn(dir); err != nil {
 		f.DocumentFault = err.Error()
 		if errors.Is(err, fs.ErrNotExist) {
 			f.DocumentFault = "there is no state.json"
 		}
 	}
 	return f, nil
-}
-
-// readDocument reads the session's state.json. It leaves out a scheduler's state without a run id, or whose session or
-// event number differs from those of the file.
-func readDocument(dir *store.Dir) (statefile.Document, error) {
-	d, err := statefile.Read(dir)
-	if err == nil && d.Session != dir.Session() {
-		err = fmt.Errorf("state.json belongs to session %q", d.Session)
-	}
-	if err != nil {
-		return statefile.Document{}, err
-	}
-	if st := d.Scheduler; st != nil && (st.Session != d.Session || st.Seq != d.EventSeq || st.RunID == "") {
-		d.Scheduler = nil
-	}
-	return d, nil
 }
 
 // IsEmpty reports whether no run can have begun in the session's directory: it has no event, no state file and no node

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/fold"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -97,7 +98,7 @@ func TestFoldKnowsWhatIsWhole(t *testing.T) {
 				files[store.StateFile] = tt.document
 			}
 			dir := session(t, files)
-			f := recovery.NewFold(dir, twoStages)
+			f := fold.New(dir, twoStages)
 			log := testkit.Must(journal.Read(dir, func(e event.Event) error {
 				f.Apply(e)
 				return nil

@@ -1,12 +1,11 @@
 package recovery
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/fold"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -14,43 +13,43 @@ import (
 // restoreOwn restores the state of a session of this engine.
 func (r restorer) restoreOwn() (Result, error) {
 	steps, tail := r.order()
-	read := replay{plan: r.Plan}
+	read := fold.Replay{Plan: r.Plan}
 	steps = run(steps)
-	read.run(steps)
-	if tail.message != "" {
-		read.addFault(tail.message, tail.until)
+	read.Run(steps)
+	if tail.Message != "" {
+		read.AddFault(tail.Message, tail.Until)
 	}
-	if read.state.RunID == "" && len(read.faults) == 0 {
-		read.addFault("the beginning of the run is missing", tail.until)
+	if read.State.RunID == "" && len(read.Faults) == 0 {
+		read.AddFault("the beginning of the run is missing", tail.Until)
 	}
 	events := make([]event.Event, len(steps))
 	for i, s := range steps {
-		events[i] = s.event
+		events[i] = s.Event
 	}
-	res := Result{Reason: "the journal was damaged", State: read.state}
-	for _, x := range read.faults {
-		res.Lost = append(res.Lost, x.message)
+	res := Result{Reason: "the journal was damaged", State: read.State}
+	for _, x := range read.Faults {
+		res.Lost = append(res.Lost, x.Message)
 	}
 	st, later := r.later(read, steps)
 	switch {
 	case later:
 		res.State = st
 		if len(res.Lost) == 0 {
-			res.Lost = []string{fmt.Sprintf("the journal ends at event %d, state.json knows event %d", tail.until, r.Document.Scheduler.Seq)}
+			res.Lost = []string{fmt.Sprintf("the journal ends at event %d, state.json knows event %d", tail.Until, r.Document.Scheduler.Seq)}
 		}
-	case len(read.faults) == 0, tail.message == "" && read.state.Status.Final() && ended(steps):
-		res = Result{Complete: true, State: read.state}
+	case len(read.Faults) == 0, tail.Message == "" && read.State.Status.Final() && ended(steps):
+		res = Result{Complete: true, State: read.State}
 		r.remember(&res, events)
 		return res, nil
 	default:
-		if res.Doubt = read.open(); res.Doubt == "" {
+		if res.Doubt = read.OpenFault(); res.Doubt == "" {
 			break
 		}
 		guess, err := r.build(newSummary(events))
 		if err != nil {
 			return Result{}, err
 		}
-		res.State = merged(read.exact, guess)
+		res.State = merged(read.Exact, guess)
 	}
 	if res.State.Providers == nil {
 		res.State.Providers = r.Providers
@@ -60,9 +59,9 @@ func (r restorer) restoreOwn() (Result, error) {
 }
 
 // ended reports whether the journal ends with the end of the run. Then missing lines before the end do not matter.
-func ended(steps []step) bool {
+func ended(steps []fold.Step) bool {
 	for i := len(steps) - 1; i >= 0; i-- {
-		switch e := steps[i].event; {
+		switch e := steps[i].Event; {
 		case e.Type == event.SessionComplete, e.Type == event.SessionAborted:
 			return true
 		case !e.Type.Informative() && e.Type != event.KernelStart:
@@ -74,31 +73,31 @@ func ended(steps []step) bool {
 
 // later returns the state in state.json with the events that were journaled after it. It returns false if that state
 // does not match the plan, is not newer than a journal without faults, or does not cover all faults.
-func (r restorer) later(read replay, steps []step) (state.State, bool) {
+func (r restorer) later(read fold.Replay, steps []fold.Step) (state.State, bool) {
 	st := r.Document.Scheduler
 	if st == nil || !matchesPlan(r.Plan, *st) || r.PlanSHA256 != "" && st.PlanSHA256 != r.PlanSHA256 {
 		return state.State{}, false
 	}
-	rest := replay{plan: r.Plan, state: *st}
+	rest := fold.Replay{Plan: r.Plan, State: *st}
 	var end int64
 	for _, s := range steps {
-		if end = s.event.Seq; end <= st.Seq {
+		if end = s.Event.Seq; end <= st.Seq {
 			continue
 		}
-		rest.run([]step{s})
+		rest.Run([]fold.Step{s})
 	}
-	if len(read.faults) == 0 && (st.Seq <= end || equalStates(read.state, *st)) {
+	if len(read.Faults) == 0 && (st.Seq <= end || fold.Equal(read.State, *st)) {
 		return state.State{}, false
 	}
-	covered := !slices.ContainsFunc(read.faults, func(x fault) bool { return st.Seq < x.until })
-	return rest.state, covered && len(rest.faults) == 0
+	covered := !slices.ContainsFunc(read.Faults, func(x fold.Fault) bool { return st.Seq < x.Until })
+	return rest.State, covered && len(rest.Faults) == 0
 }
 
 // Last returns the highest event number and epoch in the readable lines and state.json.
 func (f *SessionFiles) Last() (seq int64, epoch int) {
 	steps, _ := f.order()
 	for _, s := range steps {
-		seq, epoch = s.event.Seq, max(epoch, s.event.Epoch)
+		seq, epoch = s.Event.Seq, max(epoch, s.Event.Epoch)
 	}
 	for i := range f.Lines { // lines of the Bash engine have no number, so their positions count
 		if f.readable(&f.Lines[i]) {
@@ -109,15 +108,6 @@ func (f *SessionFiles) Last() (seq int64, epoch int) {
 		seq, epoch = max(seq, st.Seq), max(epoch, st.Epoch)
 	}
 	return seq, epoch
-}
-
-// equalStates reports whether two states are equal except for event number and epoch. These may differ, because events
-// that only inform may be lost with a crash.
-func equalStates(a, b state.State) bool {
-	a.Seq, b.Seq, a.Epoch, b.Epoch = 0, 0, 0, 0
-	x, errA := json.Marshal(a)
-	y, errB := json.Marshal(b)
-	return errA == nil && errB == nil && bytes.Equal(x, y)
 }
 
 // merged returns the guess from the readable lines, with the certain facts from before the first fault.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/fold"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -307,12 +308,12 @@ func FuzzRestore(f *testing.F) {
 		found.BashLoop()
 		b := recovery.Params{Plan: twoStages, RunID: "PL-0", SchedulerVersion: progress.Version}
 		r, err := found.Restore(b)
-		fold := recovery.NewFold(dir, twoStages)
+		folded := fold.New(dir, twoStages)
 		log, unread := events.Read(dir, func(e event.Event) error {
-			fold.Apply(e)
+			folded.Apply(e)
 			return nil
 		})
-		if unread == nil && fold.Complete(log) && (err != nil || !r.Complete) {
+		if unread == nil && folded.Complete(log) && (err != nil || !r.Complete) {
 			t.Fatalf("the fold takes the journal for whole, and it lacks %v: %v", r.Lost, err)
 		}
 		if err != nil || r.Complete {

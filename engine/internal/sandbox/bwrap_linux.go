@@ -113,7 +113,7 @@ func namespaces(b sandboxpolicy.Policy) []string {
 func mounts(b sandboxpolicy.Policy, g grants) []string {
 	at := map[string][]string{}
 	for _, private := range []struct{ path, mode string }{{"/tmp", "1777"}, {"/var/tmp", "1777"}, {b.Home, "0700"}} {
-		inside := func(dir string) bool { return within(private.path, dir) }
+		inside := func(dir string) bool { return sandboxpolicy.Within(private.path, dir) }
 		if private.path != "" && private.path != "/" && !slices.ContainsFunc(g.read, inside) && !slices.ContainsFunc(g.write, inside) {
 			at[private.path] = []string{"--perms", private.mode, "--tmpfs", private.path}
 		}

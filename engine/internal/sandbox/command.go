@@ -31,7 +31,7 @@ func withoutLoader(env []string) (rest, loader []string) {
 	return rest, loader
 }
 
-// existing returns the paths that exist and their real paths, sorted, each once.
+// existing returns the paths that exist and their real paths, sorted, each once. An empty path does not exist.
 func existing(paths ...string) []string {
 	var found []string
 	for _, p := range paths {
@@ -44,9 +44,4 @@ func existing(paths ...string) []string {
 	}
 	slices.Sort(found)
 	return slices.Compact(found)
-}
-
-// within reports whether path is dir or lies below it; both are clean and absolute.
-func within(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }

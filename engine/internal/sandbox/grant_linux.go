@@ -16,12 +16,12 @@ import (
 type grants struct{ read, write []string }
 
 func grant(b sandboxpolicy.Policy, p sandboxpolicy.Program) grants {
-	write := existing(slices.Concat(b.Write, p.Write, nonEmpty(p.Temp))...)
+	write := existing(slices.Concat(b.Write, p.Write, []string{p.Temp})...)
 	var wanted []string
 	for _, place := range Base {
 		wanted = append(wanted, place.Paths...)
 	}
-	wanted = slices.Concat(wanted, b.Read, nonEmpty(b.WorkDir, p.Path))
+	wanted = slices.Concat(wanted, b.Read, []string{b.WorkDir, p.Path})
 	if b.Mode == sandboxpolicy.Workspace && b.Home != "" {
 		for _, name := range homeFiles {
 			wanted = append(wanted, filepath.Join(b.Home, name))
@@ -32,7 +32,7 @@ func grant(b sandboxpolicy.Policy, p sandboxpolicy.Program) grants {
 	}
 	g := grants{write: outermost(write)}
 	for _, r := range outermost(existing(wanted...)) {
-		if !slices.ContainsFunc(g.write, func(w string) bool { return within(r, w) }) {
+		if !slices.ContainsFunc(g.write, func(w string) bool { return sandboxpolicy.Within(r, w) }) {
 			g.read = append(g.read, r)
 		}
 	}
@@ -47,7 +47,7 @@ func script(p sandboxpolicy.Program) []string {
 		wanted = append(wanted, filepath.Dir(resolved))
 	}
 	program := interpreter(p.Path, lookup(p.Env, "PATH"))
-	for _, at := range existing(nonEmpty(program)...) {
+	for _, at := range existing(program) {
 		wanted = append(wanted, at)
 		if bin := filepath.Dir(at); filepath.Base(bin) == "bin" {
 			for _, part := range []string{"bin", "lib", "lib64", "libexec", "pyvenv.cfg"} {
@@ -91,15 +91,11 @@ func interpreter(script, path string) string {
 func outermost(paths []string) []string {
 	var kept []string
 	for _, p := range paths {
-		if !slices.ContainsFunc(kept, func(k string) bool { return within(p, k) }) {
+		if !slices.ContainsFunc(kept, func(k string) bool { return sandboxpolicy.Within(p, k) }) {
 			kept = append(kept, p)
 		}
 	}
 	return kept
-}
-
-func nonEmpty(paths ...string) []string {
-	return slices.DeleteFunc(paths, func(p string) bool { return p == "" })
 }
 
 func lookup(env []string, name string) (value string) {

@@ -37,18 +37,6 @@ func runsHereError(session string) error {
 	return fmt.Errorf("session %q is already running in this engine: %w", session, ErrLocked)
 }
 
-// alreadyRunningError refuses a session held by the process pid, 0 if unknown.
-func alreadyRunningError(name string, pid int) error {
-	holder := ""
-	if pid > 0 {
-		holder = fmt.Sprintf(" (PID %d)", pid)
-	}
-	e := failure.New(failure.LockContention, "session '%s' is already running%s", name, holder).
-		WithHint("`%s` shows it; `%s` ends it; --force overrides its lock", failure.Next("attach", name), failure.Next("abort", name))
-	e.Cause = ErrLocked
-	return e
-}
-
 // wrapLocked makes a lock's error match [ErrLocked].
 func wrapLocked(err error) error {
 	var f *failure.Error

@@ -14,11 +14,11 @@ import (
 // The project's list of completed loops keeps the entry of the session.
 func (e *Supervisor) RemoveSession(ctx context.Context, name string) error {
 	status, err := e.Status(name)
-	switch {
-	case errors.Is(err, store.ErrNoSession), errors.Is(err, store.ErrSessionName):
+	if errors.Is(err, store.ErrNoSession) || errors.Is(err, store.ErrSessionName) {
 		return err
-	case err == nil && status.Locked:
-		return alreadyRunningError(name, status.PID)
+	}
+	if err := e.checkUnlocked(name, false); err != nil {
+		return err
 	}
 	// A damaged session can be removed although its status cannot be read.
 	h := newSetup(e, name).handle

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/derived"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/fold"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -21,7 +21,7 @@ type replay struct {
 	log     journal.Summary
 	kernels []process.Marker // kernels that have run the session
 	// The fields below are nil if no plan is known.
-	fold      *recovery.Fold
+	fold      *fold.Fold
 	stateFile *statefile.Writer
 	timeline  *timeline.Timeline
 	derived   *derived.Fold
@@ -58,7 +58,7 @@ func (t *replay) isComplete() bool { return t.fold != nil && t.fold.Complete(t.l
 func (h *handle) newReplay(p *plan.Plan) *replay {
 	t := &replay{marker: h.processMarker()}
 	if p != nil {
-		t.fold, t.stateFile, t.timeline = recovery.NewFold(h.dir, p), statefile.New(h.dir, p), timeline.New(p)
+		t.fold, t.stateFile, t.timeline = fold.New(h.dir, p), statefile.New(h.dir, p), timeline.New(p)
 		t.derived = derived.New(t.timeline)
 	}
 	return t

@@ -128,7 +128,7 @@ func (e *Supervisor) checkUnlocked(name string, force bool) error {
 	}
 	holder, held, err := store.LockHolder(e.env.Project, name)
 	if err == nil && held {
-		return alreadyRunningError(name, holder.PID)
+		return wrapLocked(store.ContentionError(name, holder))
 	}
 	return nil // acquiring the lock reports a damaged lock
 }

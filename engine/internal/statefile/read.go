@@ -23,6 +23,22 @@ func Read(dir *store.Dir) (Document, error) {
 	return readFrom(dir.Store, store.StateFile, "")
 }
 
+// ReadOwn reads state.json as [Read] does, and refuses that of another session. It leaves out a scheduler's state without
+// a run id, or whose session or event number differs from those of the file.
+func ReadOwn(dir *store.Dir) (Document, error) {
+	d, err := Read(dir)
+	if err == nil && d.Session != dir.Session() {
+		err = fmt.Errorf("state.json belongs to session %q", d.Session)
+	}
+	if err != nil {
+		return Document{}, err
+	}
+	if st := d.Scheduler; st != nil && (st.Session != d.Session || st.Seq != d.EventSeq || st.RunID == "") {
+		d.Scheduler = nil
+	}
+	return d, nil
+}
+
 // ReadFront reads only the members before the history, so that it is fast even if the history is long. It fails
 // as [Read] does.
 func ReadFront(p *store.Project, session string) (Front, error) {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -136,7 +137,7 @@ func (s Search) FromProject(d SearchDir) bool {
 		return true
 	}
 	project, err := realPath(s.Project)
-	if err != nil || !Within(dir, project) {
+	if err != nil || !sandboxpolicy.Within(dir, project) {
 		return err != nil
 	}
 	if d.Source == FromConfig && s.homeWithin(project) {
@@ -154,7 +155,7 @@ func (s Search) homeWithin(project string) bool {
 		return false
 	}
 	home, err := realPath(s.Home)
-	return err == nil && Within(home, project)
+	return err == nil && sandboxpolicy.Within(home, project)
 }
 
 var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)

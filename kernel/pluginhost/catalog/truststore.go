@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -130,7 +130,7 @@ func (s Store) IsTrusted(dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(dirs, func(d string) bool { return Within(resolved, d) }), nil
+	return slices.ContainsFunc(dirs, func(d string) bool { return sandboxpolicy.Within(resolved, d) }), nil
 }
 
 func (s Store) changeTrusted(change func(dirs []string) []string) error {
@@ -208,10 +208,4 @@ func realPath(path string) (string, error) {
 		return "", err
 	}
 	return filepath.EvalSymlinks(abs)
-}
-
-// Within reports whether path is dir or below it; both are real, absolute paths.
-func Within(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

@@ -199,7 +199,7 @@ func Shorten(s string) string {
 // IsBelow reports whether a path is below a directory.
 func IsBelow(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsAbs(path) && rel != ".." && !strings.HasPrefix(rel, "../")
+	return err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel)
 }
 
 // WithTimeout returns ctx with a deadline.

@@ -242,7 +242,7 @@ func wrapsFacts(w *plan.Wraps) []fact {
 	}
 	var facts []fact
 	if w.Run != "" {
-		facts = append(facts, fact{"Command", oneLine(w.Run)})
+		facts = append(facts, fact{"Command", strings.Join(strings.Fields(w.Run), " ")})
 	}
 	return append(facts, fact{"Hands in", inputsText(w)}, fact{"Hands out", outputsText(w)})
 }
@@ -276,6 +276,3 @@ func outputsText(w *plan.Wraps) string {
 	}
 	return strings.Join(parts, ", ") + ", over the input artifact"
 }
-
-// oneLine returns a command on one line.
-func oneLine(command string) string { return strings.Join(strings.Fields(command), " ") }
