@@ -67,7 +67,7 @@ func TestDamagedSession(t *testing.T) {
 		}, "the journal was written by a newer version", "use the version that "},
 		{"no plan", func(t *testing.T, dir string) {
 			testkit.OK(t, os.Remove(filepath.Join(dir, "plan.json")))
-		}, "session 'demo' has no plan.json", "start it again with --force"},
+		}, "session 'demo' has no plan.json", "start it again with " + failure.Option("force")},
 		{"a broken plan", func(t *testing.T, dir string) {
 			rewriteFile(t, filepath.Join(dir, "plan.json"), func(text []byte) []byte { return text[:len(text)/2] })
 		}, "/plan.json: unexpected end of JSON input", "put the file back"},

@@ -266,7 +266,7 @@ func TestBashSessionWithoutPlan(t *testing.T) {
 	testkit.OK(t, err)
 	refused := func(err error) bool {
 		f := failure.From(err)
-		return f != nil && f.Kind == failure.StateCorrupt && strings.Contains(f.Message, "it has no nodes") && strings.Contains(f.Hint, "--force")
+		return f != nil && f.Kind == failure.StateCorrupt && strings.Contains(f.Message, "it has no nodes") && strings.Contains(f.Hint, failure.Option("force"))
 	}
 	if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "old"}); !refused(err) {
 		t.Errorf("resume: %v", err)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // project is a project whose copy each trial copies again.
@@ -88,7 +90,7 @@ func (s *selection) ReadDir(dir string) ([]fs.DirEntry, error) {
 			s.excluded = append(s.excluded, name)
 		}
 		if s.bytes > maxBytes || s.files > maxFiles {
-			return nil, fmt.Errorf("the files to copy exceed the limit of %d files or %d MiB, counted up to %s: exclude unneeded files with --leave-out", maxFiles, maxBytes>>20, name)
+			return nil, fmt.Errorf("the files to copy exceed the limit of %d files or %d MiB, counted up to %s: exclude unneeded files with %s", maxFiles, maxBytes>>20, name, failure.Option("leave_out"))
 		}
 	}
 	return selected, nil

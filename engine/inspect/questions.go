@@ -103,7 +103,7 @@ func NewQuestionCommands(program string, q Question) QuestionCommands {
 	if slices.Contains(q.Options, event.AnswerReject) {
 		c.Reject = failure.Next("reject", q.Session, q.ID).Command(program)
 		if q.AcceptFeedback {
-			c.Feedback = c.Reject + " --feedback TEXT"
+			c.Feedback = failure.Next("reject", q.Session, q.ID, "--feedback", "TEXT").Command(program)
 		}
 	}
 	if slices.Contains(q.Options, event.AnswerSkip) {

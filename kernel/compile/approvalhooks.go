@@ -22,7 +22,7 @@ func approvalHooks(c *compiler, m dialect.Map, list []sources.Node, approvals []
 		exit = cmp.Or(c.Overrides.ExitAfter, exit)
 	}
 	if outermost && c.Overrides.Supervised && !supervised {
-		supervised, at = true, c.externalLocation("--supervised")
+		supervised, at = true, c.overrideLocation("supervised")
 	}
 	if supervised && len(list) == 1 {
 		at.Warnf(yamldoc.CodeNoEffect, "write require_human_approval: true on the node", "supervised has no effect on a pipeline of one node: it asks after every node but the last")
@@ -43,7 +43,7 @@ func approvalHooks(c *compiler, m dialect.Map, list []sources.Node, approvals []
 		case nodeApproval.Required:
 			hooks = append(hooks, approvalHook(a.ID, nodeApproval.At))
 		case outermost && slices.Contains(c.Overrides.Iterate, a.ID):
-			hooks = append(hooks, approvalHook(a.ID, c.externalLocation("--iterate")))
+			hooks = append(hooks, approvalHook(a.ID, c.overrideLocation("iterate")))
 		case watched:
 			hooks = append(hooks, approvalHook(a.ID, at))
 		}

@@ -226,8 +226,8 @@ func (b block) checkHiddenInputs() {
 // checkBlockOverrides warns of overrides without effect on blocks, whose providers the file names.
 func checkBlockOverrides(c *compiler) {
 	for _, over := range []struct{ name, value string }{
-		{"--provider", c.Overrides.Provider},
-		{"--model", c.Overrides.Model},
+		{c.OverrideLabel("provider"), c.Overrides.Provider},
+		{c.OverrideLabel("model"), c.Overrides.Model},
 		{"CLAUDE_PIPELINE_PROVIDER", c.Env.Provider},
 		{"CLAUDE_PIPELINE_MODEL", c.Env.Model},
 	} {

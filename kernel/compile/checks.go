@@ -114,7 +114,7 @@ func checksWithCommands(c *compiler, n *plan.Node, commands map[string]string) [
 		m := c.checkSources[&n.Checks[i]]
 		if name := missingCommand(checks[i].Config, commands); checks[i].Optional && name != "" {
 			checks[i].SkipReason = fmt.Sprintf("there is no command %q", name)
-			m.Warnf(m.Node.Pos, yamldoc.CodeLeftOut, fmt.Sprintf("name it: commands: {%s: …} in .claude/config.yaml, or --command %[1]s='…'", name),
+			m.Warnf(m.Node.Pos, yamldoc.CodeLeftOut, fmt.Sprintf("name it: commands: {%s: …} in .claude/config.yaml, or %s %[1]s='…'", name, c.OverrideLabel("command")),
 				"check %q is left out: %s", checks[i].ID, checks[i].SkipReason)
 			continue
 		}
@@ -123,7 +123,7 @@ func checksWithCommands(c *compiler, n *plan.Node, commands map[string]string) [
 			if key == "command" {
 				at = m.Location(m.Get("command", "run"))
 			}
-			config[key] = replaceCommands(v, commands, at)
+			config[key] = replaceCommands(c, v, commands, at)
 		}
 		if text, err := json.Marshal(config); err == nil {
 			checks[i].Config = text
@@ -138,7 +138,7 @@ func wrapsWithCommands(c *compiler, w *plan.Wraps, commands map[string]string) *
 		return w
 	}
 	filled := *w
-	filled.Run, _ = replaceCommands(w.Run, commands, c.wrapsLocations[w]).(string)
+	filled.Run, _ = replaceCommands(c, w.Run, commands, c.wrapsLocations[w]).(string)
 	return &filled
 }
 
@@ -153,7 +153,7 @@ func missingCommand(config json.RawMessage, commands map[string]string) string {
 }
 
 // replaceCommands returns the value with ${COMMANDS.<key>} replaced in every text, and reports unknown keys.
-func replaceCommands(v any, commands map[string]string, at dialect.Location) any {
+func replaceCommands(c *compiler, v any, commands map[string]string, at dialect.Location) any {
 	switch v := v.(type) {
 	case string:
 		return commandReference.ReplaceAllStringFunc(v, func(reference string) string {
@@ -164,17 +164,17 @@ func replaceCommands(v any, commands map[string]string, at dialect.Location) any
 				for key := range commands {
 					names = append(names, key)
 				}
-				at.Errorf(yamldoc.CodeCommand, dialect.DidYouMean(name, names)+"; name it under commands: in .claude/config.yaml, or by --command", "unknown command %q in %s", name, reference)
+				at.Errorf(yamldoc.CodeCommand, dialect.DidYouMean(name, names)+"; name it under commands: in .claude/config.yaml, or by "+c.OverrideLabel("command"), "unknown command %q in %s", name, reference)
 			}
 			return command
 		})
 	case []any:
 		for i := range v {
-			v[i] = replaceCommands(v[i], commands, at)
+			v[i] = replaceCommands(c, v[i], commands, at)
 		}
 	case map[string]any:
 		for key := range v {
-			v[key] = replaceCommands(v[key], commands, at)
+			v[key] = replaceCommands(c, v[key], commands, at)
 		}
 	}
 	return v

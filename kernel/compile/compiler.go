@@ -39,6 +39,9 @@ type compiler struct {
 }
 
 func newCompiler(req Request) *compiler {
+	if req.OverrideLabel == nil {
+		req.OverrideLabel = func(override string) string { return override }
+	}
 	return &compiler{Request: req, mode: req.Overrides.Mode, stages: map[sources.StageDir]*sources.Stage{}, embeddedPlans: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}, checkSources: map[*plan.Check]dialect.Map{}, wrapsLocations: map[*plan.Wraps]dialect.Location{}}
 }
 
@@ -95,7 +98,12 @@ type include struct {
 	display string // name in messages
 }
 
-// externalLocation returns the location of a flag or an environment variable.
+// overrideLocation returns the location of an override.
+func (c *compiler) overrideLocation(name string) dialect.Location {
+	return c.externalLocation(c.OverrideLabel(name))
+}
+
+// externalLocation returns the location of an argument or an environment variable.
 func (c *compiler) externalLocation(name string) dialect.Location {
 	return dialect.Location{Document: c.document(name)}
 }

@@ -39,9 +39,11 @@ func diagnosticRequest(t *testing.T, library fstest.MapFS) compile.Request {
 	t.Helper()
 	return compile.Request{
 		Roots: sources.Roots{Project: t.TempDir(), Library: library}, File: "p.yaml", Session: "s",
-		Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
+		Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{}, OverrideLabel: asFlag,
 	}
 }
+
+func asFlag(override string) string { return "--" + strings.ReplaceAll(override, "_", "-") }
 
 // diagnose compiles text as p.yaml and returns the rendered faults or warnings.
 func diagnose(t *testing.T, text string) []string {

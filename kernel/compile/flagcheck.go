@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// checkTraversal checks --skip, --start, --exit-after and --artifact against the graph.
+// checkTraversal checks the overrides skip, start, exit_after and artifacts against the graph.
 func (f *graph) checkTraversal(p *plan.Plan) {
 	o := f.Overrides
 	t := traversal{skip: o.Skip, exit: f.position(p.ExitAfter())}
@@ -17,9 +17,9 @@ func (f *graph) checkTraversal(p *plan.Plan) {
 	for _, flag := range []struct {
 		name  string
 		isSet bool
-	}{{"--skip", len(o.Skip) > 0}, {"--start", o.Start != ""}, {"--exit-after", o.ExitAfter != ""}} {
+	}{{"skip", len(o.Skip) > 0}, {"start", o.Start != ""}, {"exit_after", o.ExitAfter != ""}} {
 		if flag.isSet {
-			flags = append(flags, flag.name)
+			flags = append(flags, f.OverrideLabel(flag.name))
 		}
 	}
 	if o.Start != "" {
@@ -40,16 +40,16 @@ func (f *graph) checkTraversal(p *plan.Plan) {
 // checkStart reports a start node that is skipped or after the exit node.
 func (f *graph) checkStart(p *plan.Plan, t traversal) {
 	o := f.Overrides
-	at := f.externalLocation("--start")
+	at := f.overrideLocation("start")
 	switch {
 	case o.Start == "":
 	case slices.Contains(o.Skip, o.Start):
-		at.Errorf(yamldoc.CodeConflict, "leave one of the two out", "the run cannot begin with node %q: --skip leaves it out", o.Start)
+		at.Errorf(yamldoc.CodeConflict, "leave one of the two out", "the run cannot begin with node %q: %s leaves it out", o.Start, f.OverrideLabel("skip"))
 	case t.exit < 0 || t.exit >= t.start:
 	case o.ExitAfter != "":
-		at.Errorf(yamldoc.CodeConflict, "begin with it or before it, or end later", "the run cannot begin with node %q: --exit-after ends it after %q, which comes before it", o.Start, o.ExitAfter)
+		at.Errorf(yamldoc.CodeConflict, "begin with it or before it, or end later", "the run cannot begin with node %q: %s ends it after %q, which comes before it", o.Start, f.OverrideLabel("exit_after"), o.ExitAfter)
 	default:
-		at.Errorf(yamldoc.CodeConflict, "set the end: --exit-after NODE", "the run cannot begin with node %q: exit_after of the file ends it after %q, which comes before it", o.Start, p.Pipeline.ExitAfter)
+		at.Errorf(yamldoc.CodeConflict, "set the end: "+f.OverrideLabel("exit_after")+" NODE", "the run cannot begin with node %q: exit_after of the file ends it after %q, which comes before it", o.Start, p.Pipeline.ExitAfter)
 	}
 }
 
@@ -65,7 +65,7 @@ func (f *graph) checkStepSources(from []int) {
 		}
 		source := f.position(n.Steps.From)
 		if source >= 0 && from[source] < 0 && f.Overrides.Artifacts[n.Steps.From] == "" {
-			f.externalLocation("--start").Errorf(yamldoc.CodeConflict, "give that node's artifact: --artifact "+n.Steps.From+"=FILE",
+			f.overrideLocation("start").Errorf(yamldoc.CodeConflict, "give that node's artifact: "+f.OverrideLabel("artifact")+" "+n.Steps.From+"=FILE",
 				"the run cannot begin with node %q: %q takes its steps from %q, which does not run", f.Overrides.Start, n.ID, n.Steps.From)
 		}
 	}
@@ -74,9 +74,9 @@ func (f *graph) checkStepSources(from []int) {
 // checkReplacedArtifacts warns of artifacts of the command line whose node runs and replaces them.
 func (f *graph) checkReplacedArtifacts(from []int, t traversal) {
 	for _, name := range slices.Sorted(maps.Keys(f.Overrides.Artifacts)) {
-		at, i := f.externalLocation("--artifact"), f.position(name)
+		at, i := f.overrideLocation("artifact"), f.position(name)
 		if i >= t.start && from[i] >= 0 && !slices.Contains(t.skip, name) {
-			at.Warnf(yamldoc.CodeNoEffect, "start after that node with --start, or skip it with --skip "+name,
+			at.Warnf(yamldoc.CodeNoEffect, "start after that node with "+f.OverrideLabel("start")+", or skip it with "+f.OverrideLabel("skip")+" "+name,
 				"the artifact %q is replaced: the node of that name runs and makes its own", name)
 		}
 	}

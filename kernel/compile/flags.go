@@ -26,7 +26,7 @@ func checkFlags(c *compiler, p *plan.Plan) {
 	for _, id := range c.Overrides.Skip {
 		i := slices.Index(own, id)
 		if i < 0 {
-			checkNodeFlag(c, "--skip", id, own)
+			checkNodeFlag(c, "skip", id, own)
 			continue
 		}
 		checkSkipFlag(c, p, &p.Nodes[i])
@@ -34,7 +34,7 @@ func checkFlags(c *compiler, p *plan.Plan) {
 	for _, flag := range []struct {
 		name string
 		ids  []string
-	}{{"--start", []string{c.Overrides.Start}}, {"--exit-after", []string{c.Overrides.ExitAfter}}, {"--iterate", c.Overrides.Iterate}} {
+	}{{"start", []string{c.Overrides.Start}}, {"exit_after", []string{c.Overrides.ExitAfter}}, {"iterate", c.Overrides.Iterate}} {
 		for _, id := range flag.ids {
 			if id != "" {
 				checkNodeFlag(c, flag.name, id, own)
@@ -48,23 +48,23 @@ func checkFlags(c *compiler, p *plan.Plan) {
 // checkLimitFlags checks the timeouts and the cycle limit. all are the ids of all nodes and of the stages of blocks.
 func checkLimitFlags(c *compiler, all []string) {
 	if seconds := c.Overrides.Timeout; seconds < 0 {
-		c.externalLocation("--timeout").Errorf(yamldoc.CodeRange, "leave it out to use the timeout of the files", "the timeout of the run must be more than 0 seconds, not %v", seconds)
+		c.overrideLocation("timeout").Errorf(yamldoc.CodeRange, "leave it out to use the timeout of the files", "the timeout of the run must be more than 0 seconds, not %v", seconds)
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Overrides.Timeouts)) {
-		checkNodeFlag(c, "--timeout", id, all)
+		checkNodeFlag(c, "timeout", id, all)
 		if seconds := c.Overrides.Timeouts[id]; seconds <= 0 {
-			c.externalLocation("--timeout").Errorf(yamldoc.CodeRange, "leave it out to use the timeout of the files", "the timeout of node %q must be more than 0 seconds, not %v", id, seconds)
+			c.overrideLocation("timeout").Errorf(yamldoc.CodeRange, "leave it out to use the timeout of the files", "the timeout of node %q must be more than 0 seconds, not %v", id, seconds)
 		}
 	}
 	if n := c.Overrides.MaxCycles; n < 0 || n > plan.MaxCycles {
-		c.externalLocation("--max-cycles").Errorf(yamldoc.CodeRange, "", "the limit of cycles must be from 1 to %d, not %d", plan.MaxCycles, n)
+		c.overrideLocation("max_cycles").Errorf(yamldoc.CodeRange, "", "the limit of cycles must be from 1 to %d, not %d", plan.MaxCycles, n)
 	}
 }
 
 // checkArtifactFlags checks the names of the artifacts of the command line.
 func checkArtifactFlags(c *compiler) {
 	for _, name := range slices.Sorted(maps.Keys(c.Overrides.Artifacts)) {
-		at := c.externalLocation("--artifact")
+		at := c.overrideLocation("artifact")
 		switch {
 		case slices.Contains(strings.Split(name, "."), "") || name == plan.RequiresAny || name == plan.RequiresStart:
 			at.Errorf(yamldoc.CodeIdentifier, "write NAME=FILE with the id of a node, or the name of a field", "invalid artifact name %q", name)
@@ -74,15 +74,15 @@ func checkArtifactFlags(c *compiler) {
 	}
 }
 
-func checkNodeFlag(c *compiler, flag, id string, known []string) {
+func checkNodeFlag(c *compiler, override, id string, known []string) {
 	if !slices.Contains(known, id) {
-		c.externalLocation(flag).Errorf(yamldoc.CodeNode, dialect.DidYouMean(id, known), "%s names unknown node %q", flag, id)
+		c.overrideLocation(override).Errorf(yamldoc.CodeNode, dialect.DidYouMean(id, known), "%s names unknown node %q", c.OverrideLabel(override), id)
 	}
 }
 
 // checkSkipFlag reports a node that cannot be skipped.
 func checkSkipFlag(c *compiler, p *plan.Plan, n *plan.Node) {
-	at := c.externalLocation("--skip")
+	at := c.overrideLocation("skip")
 	if id := requiredNode(n); id != "" {
 		reason := "it is required"
 		if id != n.ID {
@@ -96,7 +96,7 @@ func checkSkipFlag(c *compiler, p *plan.Plan, n *plan.Node) {
 	for i := range p.Nodes {
 		hasArtifact := c.Overrides.Artifacts[n.ID] != ""
 		if s := p.Nodes[i].Steps; s != nil && s.From == n.ID && !hasArtifact && !slices.Contains(c.Overrides.Skip, p.Nodes[i].ID) {
-			at.Errorf(yamldoc.CodeConflict, "skip that node, too, or give the artifact: --artifact "+n.ID+"=FILE", "node %q cannot be skipped: %q takes its steps from it", n.ID, p.Nodes[i].ID)
+			at.Errorf(yamldoc.CodeConflict, "skip that node, too, or give the artifact: "+c.OverrideLabel("artifact")+" "+n.ID+"=FILE", "node %q cannot be skipped: %q takes its steps from it", n.ID, p.Nodes[i].ID)
 		}
 	}
 }

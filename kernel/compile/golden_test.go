@@ -94,7 +94,7 @@ func parseGolden(t *testing.T, dir, comment string) func() (*compile.Result, err
 	req := compile.Request{
 		Roots:   sources.Roots{Project: filepath.Join(dir, "project"), Library: os.DirFS(filepath.Join(dir, "library"))},
 		Session: "demo", Now: time.Date(2026, 2, 3, 4, 5, 6, 7, time.FixedZone("", 3600)),
-		DefaultProvider: "claude", Catalog: catalog{},
+		DefaultProvider: "claude", Catalog: catalog{}, OverrideLabel: asFlag,
 	}
 	run := func() (*compile.Result, error) { t.Fatal("nothing to compile"); return nil, nil }
 	for line := range strings.Lines(comment) {

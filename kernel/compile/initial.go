@@ -77,7 +77,7 @@ func readInitialPatterns(m dialect.Map) []pattern {
 func flagPatterns(c *compiler) []pattern {
 	var patterns []pattern
 	for _, text := range c.Overrides.Inputs {
-		patterns = append(patterns, pattern{text, c.externalLocation("--input")})
+		patterns = append(patterns, pattern{text, c.overrideLocation("input")})
 	}
 	return patterns
 }

@@ -51,7 +51,7 @@ func compileLoop(c *compiler, dir sources.StageDir, loop Loop) *plan.Plan {
 	case s.Approval.Required:
 		p.Pipeline.Hooks = numberHooks([]plan.Hook{approvalHook(dir.Name, s.Approval.At)})
 	case slices.Contains(c.Overrides.Iterate, dir.Name):
-		p.Pipeline.Hooks = numberHooks([]plan.Hook{approvalHook(dir.Name, c.externalLocation("--iterate"))})
+		p.Pipeline.Hooks = numberHooks([]plan.Hook{approvalHook(dir.Name, c.overrideLocation("iterate"))})
 	}
 	return p
 }
@@ -68,8 +68,8 @@ func checkSingleStage(c *compiler, s *sources.Stage) {
 	if s.Requirements.SkipWhen != "" && !c.validateOnly {
 		s.Warnf(s.Requirements.SkipWhenAt.Pos, yamldoc.CodeNoEffect, "use the stage in a pipeline", "skip_when has no effect on a stage that runs alone: the command names it explicitly")
 	}
-	if at := c.externalLocation("--supervised"); c.Overrides.Supervised {
-		at.Warnf(yamldoc.CodeNoEffect, "use --iterate "+s.Dir.Name, "supervised has no effect on a stage that runs alone: it asks after every node but the last")
+	if at := c.overrideLocation("supervised"); c.Overrides.Supervised {
+		at.Warnf(yamldoc.CodeNoEffect, "use "+c.OverrideLabel("iterate")+" "+s.Dir.Name, "supervised has no effect on a stage that runs alone: it asks after every node but the last")
 	}
 }
 

@@ -34,7 +34,7 @@ func (c *compiler) outermostPlan(file string, data []byte) *plan.Plan {
 // setRunTimeout replaces the time limit of the run by the one of the command line, if it is set.
 func setRunTimeout(c *compiler, p *plan.Plan) {
 	if seconds := c.Overrides.Timeout; seconds > 0 {
-		p.Pipeline.Guardrails = &plan.Guardrails{MaxRuntimeSeconds: seconds, Source: "--timeout"}
+		p.Pipeline.Guardrails = &plan.Guardrails{MaxRuntimeSeconds: seconds, Source: c.OverrideLabel("timeout")}
 	}
 }
 

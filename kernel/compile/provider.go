@@ -21,7 +21,7 @@ type providerChoice struct {
 func resolveProvider(c *compiler, node, stage, defaults sources.Settings) *plan.Provider {
 	chosen := providerFromFiles(c, node, stage, defaults)
 	chosen = overrideProvider(c, chosen, providerChoice{c.Env.Provider, c.Env.Model, c.externalLocation("CLAUDE_PIPELINE_PROVIDER")})
-	chosen = overrideProvider(c, chosen, providerChoice{c.Overrides.Provider, c.Overrides.Model, c.externalLocation("--provider")})
+	chosen = overrideProvider(c, chosen, providerChoice{c.Overrides.Provider, c.Overrides.Model, c.overrideLocation("provider")})
 	checkMismatch(c, chosen, node, stage)
 	name, model, ok := c.Catalog.Provider(chosen.provider)
 	switch {
@@ -34,7 +34,7 @@ func resolveProvider(c *compiler, node, stage, defaults sources.Settings) *plan.
 		}
 		return p
 	case chosen.provider == "":
-		chosen.at.Errorf(yamldoc.CodeProvider, "set one: provider: <name>, or --provider=<name>; "+dialect.DidYouMean("", c.Catalog.Providers()), "no provider is set")
+		chosen.at.Errorf(yamldoc.CodeProvider, "set one: provider: <name>, or "+c.OverrideLabel("provider")+"=<name>; "+dialect.DidYouMean("", c.Catalog.Providers()), "no provider is set")
 	default:
 		chosen.at.Errorf(yamldoc.CodeProvider, c.missingHint(sdk.KindProvider, chosen.provider, c.Catalog.Providers()), "unknown provider: %s", sources.Unquoted(chosen.provider))
 	}

@@ -25,6 +25,9 @@ type Request struct {
 	// Overrides are the settings of the command line. They win over all other settings. Inputs may also be globs and
 	// directories.
 	Overrides plan.Overrides
+	// OverrideLabel returns the text for an override in faults, by its name in the singular, such as "max_cycles".
+	// Nil: the name itself.
+	OverrideLabel func(override string) string
 	// Env are the settings of the environment. They win over the files.
 	Env Env
 	// Defaults are the settings of configuration files. Stage and pipeline win over them.

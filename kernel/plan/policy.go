@@ -197,7 +197,7 @@ const DefaultAttempts = 2
 // session. A node's own override its stage's.
 type Guardrails struct {
 	MaxRuntimeSeconds float64 `json:"max_runtime_seconds"` // more than 0
-	Source            string  `json:"at,omitempty"`        // its source, file:line:column, or the flag --timeout
+	Source            string  `json:"at,omitempty"`        // its source, file:line:column, or the label of the override
 }
 
 // maxRuntime is a running time that is never reached and can be added to any date.

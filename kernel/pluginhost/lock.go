@@ -138,7 +138,7 @@ func (r LockReport) mismatchError(named bool) error {
 		return nil
 	}
 	return failure.New(failure.PluginUntrusted, "%s does not match the installed plugins: %s", r.Lock, strings.Join(faults, "; ")).
-		WithHint("if you replaced them yourself, lock them again by the same command without --check; if not, install them again from their source")
+		WithHint("if you replaced them yourself, lock them again by the same command without %s; if not, install them again from their source", failure.Option("check"))
 }
 
 func (h *Host) writeLock(r LockReport) error {

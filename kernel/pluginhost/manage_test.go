@@ -45,7 +45,7 @@ func TestLock(t *testing.T) {
 	}
 	compare(t, "agent-plugin-good* agent-plugin-other*", pluginNames(must(b.Lock(LockRequest{Check: true}))))
 	_, err := b.Lock(LockRequest{Names: []string{"good"}, Check: true})
-	checkFailure(t, err, failure.PluginUntrusted, "agent-plugin-good: nothing is locked for "+catalog.Platform(), "without --check")
+	checkFailure(t, err, failure.PluginUntrusted, "agent-plugin-good: nothing is locked for "+catalog.Platform(), "without "+failure.Option("check"))
 	if r := locked(LockRequest{}); pluginNames(r) != "agent-plugin-good* agent-plugin-other*" || r.Lock != filepath.Join(b.cfg.ConfigDir, catalog.LockFile) {
 		t.Errorf("%+v", r)
 	}

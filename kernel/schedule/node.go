@@ -20,7 +20,7 @@ func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 		return decideRestart(p, s, n, ns)
 	}
 	if p.Skipped(n) {
-		return skipNode(p, s, n, &event.Cursor{NodePath: n.Path}, "left out by --skip")
+		return skipNode(p, s, n, &event.Cursor{NodePath: n.Path}, "skipped by the user")
 	}
 	switch {
 	case ns.Inspect:

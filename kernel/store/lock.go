@@ -111,7 +111,7 @@ func ContentionError(session string, holder LockInfo) error {
 	default:
 		err = failure.New(failure.LockContention, "session '%s' is already running (%s)", session, holder.holderText())
 	}
-	return err.WithHint("`%s` shows it; `%s` ends it; --force overrides its lock", failure.Next("attach", session), failure.Next("abort", session))
+	return err.WithHint("`%s` shows it; `%s` ends it; %s overrides its lock", failure.Next("attach", session), failure.Next("abort", session), failure.Option("force"))
 }
 
 // Info returns the content of the lock.

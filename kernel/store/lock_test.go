@@ -23,7 +23,7 @@ const noPID = 999999999
 // checkRefused checks that a session is refused with the message.
 func checkRefused(t *testing.T, err error, want string) {
 	t.Helper()
-	require(t, failure.KindOf(err) == failure.LockContention && err.Error() == want && strings.Contains(failure.From(err).Hint, "--force"), err)
+	require(t, failure.KindOf(err) == failure.LockContention && err.Error() == want && strings.Contains(failure.From(err).Hint, failure.Option("force")+" overrides"), err)
 }
 
 func TestLockFile(t *testing.T) {

@@ -163,13 +163,20 @@ func (n NextStep) String() string {
 // Command returns the command line of the program.
 func (n NextStep) Command(program string) string { return Render(n.String(), program) }
 
-// Render returns a text, or JSON, in which each NextStep is a command line of the program. If the program has no name,
-// a command line begins with the verb.
+// optionPlaceholder stands before the name of an option in a text.
+const optionPlaceholder = "⟨option⟩"
+
+// Option returns the text that names an option, such as "max_cycles", in a hint. The kernel and the engine do not know
+// how the user sets it: [Render] writes it as a flag.
+func Option(name string) string { return optionPlaceholder + strings.ReplaceAll(name, "_", "-") }
+
+// Render returns a text, or JSON, in which each NextStep is a command line of the program, and each [Option] a flag. If
+// the program has no name, a command line begins with the verb, and an option is its name.
 func Render(text, program string) string {
 	if program != "" {
-		return strings.ReplaceAll(text, programPlaceholder, program)
+		return strings.ReplaceAll(strings.ReplaceAll(text, programPlaceholder, program), optionPlaceholder, "--")
 	}
-	return strings.ReplaceAll(text, programPlaceholder+" ", "")
+	return strings.ReplaceAll(strings.ReplaceAll(text, programPlaceholder+" ", ""), optionPlaceholder, "")
 }
 
 // Error returns the message alone; renderers add hint and detail.

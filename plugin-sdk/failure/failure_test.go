@@ -39,3 +39,12 @@ func TestOfSystem(t *testing.T) {
 		})
 	}
 }
+
+func TestRender(t *testing.T) {
+	hint := failure.Next("resume", "s").String() + " with " + failure.Option("max_cycles")
+	for program, want := range map[string]string{"prog": "prog resume s with --max-cycles", "": "resume s with max-cycles"} {
+		if got := failure.Render(hint, program); got != want {
+			t.Errorf("%q: %q, want %q", program, got, want)
+		}
+	}
+}

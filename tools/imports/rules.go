@@ -180,7 +180,7 @@ var Rules = []Rule{
 		Reason: "the tests share the assertions of the engine's tests",
 	},
 	{
-		Package: "engine/crashtest", Allow: []string{"std", "kernel/event", "kernel/state", "kernel/yamldoc", "kernel/pluginhost/process"},
+		Package: "engine/crashtest", Allow: []string{"std", "plugin-sdk/failure", "kernel/event", "kernel/state", "kernel/yamldoc", "kernel/pluginhost/process"},
 		Reason: "it compares sessions from outside, by their files and their journal; it runs no engine in its own process",
 	},
 	{

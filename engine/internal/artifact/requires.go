@@ -52,7 +52,7 @@ func (e NodeInput) RequirementError(node string, missing []string) error {
 	f := failure.New(failure.ResultInvalid, "%s cannot begin: %s lacks %s", node, e.Name(), strings.Join(missing, ", "))
 	hint := "let %s make the fields, carry them (artifact.carry), or remove them from requires of %s, in a new session"
 	if e.From == plan.RequiresStart {
-		return &ContractError{faults, f.WithHint("start a new run with --artifact <field>=<file>, or with the artifact of an earlier node: --artifact <node>=<file>")}
+		return &ContractError{faults, f.WithHint("start a new run with %[1]s <field>=<file>, or with the artifact of an earlier node: %[1]s <node>=<file>", failure.Option("artifact"))}
 	}
 	return &ContractError{faults, f.WithHint(hint, e.From, node)}
 }

@@ -49,7 +49,7 @@ func (c Components) checkMode(component sdk.Component, node *plan.Node) error {
 		return nil
 	}
 	return failure.New(failure.ConfigInvalid, "provider %s asks a remote model, which mode %s does not allow", component.Name, mode).
-		WithHint("use a provider with a local model, such as agent, or another mode: policy.mode of the pipeline, mode of the settings, or --mode")
+		WithHint("use a provider with a local model, such as agent, or another mode: policy.mode of the pipeline, mode of the settings, or %s", failure.Option("mode"))
 }
 
 // Termination implements termination.Strategies. A strategy keeps its default environment, because policy.env is for

@@ -168,5 +168,6 @@ func (e *Environment) CompileRequest(o plan.Overrides, c *Catalog, s Settings) c
 	o.Mode = plan.StricterMode(o.Mode, plan.StricterMode(s.User.Mode, s.Project.Mode))
 	return compile.Request{
 		Roots: e.Roots(), Now: time.Now(), Catalog: c, Defaults: s.Defaults(), DefaultProvider: e.Config.DefaultProvider, Overrides: o,
+		OverrideLabel: func(name string) string { return failure.Render(failure.Option(name), e.Config.Program) },
 	}
 }

@@ -51,7 +51,7 @@ func wrapLocked(err error) error {
 // damagedError refuses a start in the directory of a damaged session.
 func damagedError(name, damage string) error {
 	return failure.New(failure.StateCorrupt, "session '%s' exists and is damaged: %s", name, damage).
-		WithHint("inspect it with `%s`, or start again with --force", failure.Next("repair", name, "--dry-run"))
+		WithHint("inspect it with `%s`, or start again with %s", failure.Next("repair", name, "--dry-run"), failure.Option("force"))
 }
 
 // doubtfulStateError refuses to continue from a guess.
@@ -75,12 +75,12 @@ func existsError(name string, status state.Status) error {
 		word = "failed"
 	}
 	return inspect.NewError(ErrResumable, "session '%s' %s and can be resumed", name, word).
-		WithHint("continue with `%s`, or start again with --force", failure.Next("resume", name))
+		WithHint("continue with `%s`, or start again with %s", failure.Next("resume", name), failure.Option("force"))
 }
 
 func terminalError(name string, status state.Status) error {
 	return inspect.NewError(ErrTerminal, "session '%s' %s", name, EndedText(status)).
-		WithHint("use --force to restart it from the beginning in the same folder, or give another session name")
+		WithHint("use %s to restart it from the beginning in the same folder, or give another session name", failure.Option("force"))
 }
 
 // finalError refuses to resume an ended session.
@@ -128,7 +128,7 @@ func checkResume(p *plan.Plan, st state.State, o ResumeOptions) error {
 		at = "stage " + n.ID
 	}
 	return inspect.NewError(ErrOptions, "session '%s' has no failed step to skip: it is at %s", st.Session, at).
-		WithHint("omit --skip-failed-step; `%s` shows the steps", failure.Next("status", st.Session))
+		WithHint("omit %s; `%s` shows the steps", failure.Option("skip_failed_step"), failure.Next("status", st.Session))
 }
 
 // checkRerun refuses to rerun a node that cannot be rerun.

@@ -72,7 +72,7 @@ func (s *setup) restoreState(ctx context.Context, found *recovery.SessionFiles) 
 	}
 	if r.Result, err = found.Restore(base); err != nil {
 		err = failure.New(failure.StateCorrupt, "session '%s' is damaged: %w", s.name, err).
-			WithHint("choose the place with `%s`, or start again with --force", failure.Next("repair", s.name, "--at", "NODE:ITERATION"))
+			WithHint("choose the place with `%s`, or start again with %s", failure.Next("repair", s.name, "--at", "NODE:ITERATION"), failure.Option("force"))
 	}
 	return r, base, err
 }
@@ -162,7 +162,7 @@ func encodeState(st state.State) (json.RawMessage, error) {
 	}
 	if text, err = json.Marshal(st); err == nil && len(text) > maxImported {
 		err = failure.New(failure.StateCorrupt, "the state of session '%s' has %d bytes, at most %d can be imported", st.Session, len(text), maxImported).
-			WithHint("start the session again with --force")
+			WithHint("start the session again with %s", failure.Option("force"))
 	}
 	return text, err
 }

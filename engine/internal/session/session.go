@@ -116,7 +116,7 @@ func (s *session) fold() error {
 	st, err := s.replay.fold.State()
 	if err != nil {
 		return failure.New(failure.StateCorrupt, "read the journal of session '%s': %w", s.name, err).
-			WithHint("use the version that wrote it, or start the session again with --force")
+			WithHint("use the version that wrote it, or start the session again with %s", failure.Option("force"))
 	}
 	s.state = st
 	return nil

@@ -214,7 +214,7 @@ func (e *Supervisor) loopPlan(ctx context.Context, name string, dir *store.Dir) 
 func (e *Supervisor) compileLoop(ctx context.Context, name string, configs environment.ProviderConfigs, l recovery.Loop) (*source.Source, error) {
 	if l.Stage == "" {
 		return nil, failure.New(failure.StateCorrupt, "session '%s' does not record its stage", name).
-			WithHint("start it again with --force")
+			WithHint("start it again with %s", failure.Option("force"))
 	}
 	src, err := source.Compile(ctx, e.env, source.RunOptions{
 		Stage: l.Stage, Max: l.Max, Session: name, Provider: l.Provider, Model: l.Model,

@@ -120,7 +120,7 @@ func (s Search) refusalReason(d SearchDir, info fs.FileInfo) string {
 	}
 	if s.FromProject(d) {
 		return fmt.Sprintf("inside the project directory %s, which must not bring its own plugins; "+
-			"name it with --plugin-dir, or run `%s` if you trust it", s.Project, failure.Next("trust", s.Project))
+			"name it with %s, or run `%s` if you trust it", s.Project, failure.Option("plugin_dir"), failure.Next("trust", s.Project))
 	}
 	return ""
 }

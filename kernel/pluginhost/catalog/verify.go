@@ -130,7 +130,7 @@ func (v *Verifier) Check(b *Binary) error {
 	return failure.New(failure.PluginUntrusted,
 		"plugin %s is not the one that %s locks as %s: its sha256 is %s, locked is %s", b.Command(), s.Lock, b.Name, b.SHA256, s.SHA256).
 		WithHint("if you replaced it yourself, `%s` writes its new digest into %s (a project's lock needs "+
-			"--project); if not, install it again from its source", failure.Next("plugins", "lock", strings.TrimPrefix(b.Name, Prefix)), s.Lock)
+			"%s); if not, install it again from its source", failure.Next("plugins", "lock", strings.TrimPrefix(b.Name, Prefix)), s.Lock, failure.Option("project"))
 }
 
 // Platform returns the name of this system in the lock, such as "linux/amd64".
