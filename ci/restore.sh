@@ -51,8 +51,8 @@ if [ ! -d "$dir" ]; then
   echo "$keep does not contain session '$session'" >&2
   exit 14
 fi
-# All paths of a session are in it or relative to the project, except that the plan has the files of --input as they
-# were found.
+# All paths of a session are in it or relative to the project. The exception is the plan, which has the absolute paths
+# of the files of --input.
 place=$(cat "$keep/place" 2>/dev/null || true)
 if [ -n "$place" ] && [ "$place" != "$(pwd -P)" ] && grep -qF "\"$place/" "$dir/plan.json"; then
   echo "the session has files of $place (--input), which its agents would not find in $(pwd -P):" >&2
