@@ -80,7 +80,7 @@ demo: build ## run the demonstration pipeline with the mock provider, in a fresh
 	MOCK_CONFIG=.claude/mock.json "$$bin/agent-pipelines" pipeline demo demo --foreground && \
 	session="$$dir/.claude/pipeline-runs/demo" && echo "Plugin processes:" && \
 	sed -n 's|.*"type":"plugin_started".*"pid":\([0-9]*\),"plugin":"[^"]*/\([^"/]*\)".*|  \2 (PID \1)|p' "$$session/events.jsonl" | grep . && \
-	echo "The session lies in $$session"
+	echo "The session is in $$session"
 
 share: $(BIN)/agent-pipelines ## write what man and shells read, the manual and the completion, into bin/share/
 	umask 022 && rm -rf '$(BIN)/share' && \

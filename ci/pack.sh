@@ -19,10 +19,10 @@ tar -czf "$keep/session.tar.gz" "$runs/$session" || [ $? -eq 1 ] # 1: a file cha
 
 if ! git rev-parse --verify --quiet HEAD >/dev/null; then
   echo none >"$keep/workspace"
-  echo "this is no git repository with a commit: changes of its files are not kept" >&2
+  echo "this is not a git repository with a commit: changes of its files are not kept" >&2
 elif bash "$here/workspace.sh"; then
   echo kept >"$keep/workspace"
 else
   echo failed >"$keep/workspace"
-  echo "${GITHUB_ACTIONS:+::warning::}what session '$session' changed in the repository could not be kept; the session is" >&2
+  echo "${GITHUB_ACTIONS:+::warning::}the changes of session '$session' in the repository could not be kept; the session is kept" >&2
 fi

@@ -7,17 +7,17 @@ set -euo pipefail
 keep=${AP_KEEP:?the directory that keeps the session is missing}
 
 if [ ! -f "$keep/session.tar.gz" ]; then
-  echo "there is no session in $keep: was it kept by an earlier job, and is this job given its artifact?" >&2
+  echo "$keep contains no session: run this job after one that keeps the session, with that job's artifact" >&2
   exit 14
 fi
 dir=.claude/pipeline-runs/$session
 if [ -e "$dir" ]; then
-  echo "there is a session '$session' here already: remove it first, if the kept one is to go on (agent-pipelines session rm $session)" >&2
+  echo "session '$session' exists here already: to continue the kept one, remove it first: agent-pipelines session rm $session" >&2
   exit 14
 fi
 if [ ! -f "$keep/workspace.bundle" ] && [ "$(cat "$keep/workspace" 2>/dev/null || true)" != none ]; then
-  echo "what the session had changed in the repository was not kept; the log of the job that packed it says why" >&2
-  echo "to go on without: echo none >'$keep/workspace'" >&2
+  echo "the session's changes of the repository were not kept; the log of the job that packed it shows the reason" >&2
+  echo "to continue without them: echo none >'$keep/workspace'" >&2
   exit 14
 fi
 if [ -f "$keep/workspace.bundle" ]; then
@@ -48,15 +48,14 @@ if [ -f "$keep/workspace.bundle" ]; then
 fi
 tar -xzf "$keep/session.tar.gz"
 if [ ! -d "$dir" ]; then
-  echo "what is kept in $keep is no session '$session'" >&2
+  echo "$keep does not contain session '$session'" >&2
   exit 14
 fi
-# All paths of a session are in it or relative to the project, with one exception: the plan has the files of --input
-# as
-# they were found.
+# All paths of a session are in it or relative to the project. The exception is the plan, which has the absolute paths
+# of the files of --input.
 place=$(cat "$keep/place" 2>/dev/null || true)
 if [ -n "$place" ] && [ "$place" != "$(pwd -P)" ] && grep -qF "\"$place/" "$dir/plan.json"; then
-  echo "the session was given files of $place with --input, and goes on in $(pwd -P), where its agents would not find them:" >&2
+  echo "the session has files of $place (--input), which its agents would not find in $(pwd -P):" >&2
   echo "check the repository out at the same path, or name the files in the prompts instead" >&2
   exit 14
 fi

@@ -70,10 +70,10 @@ func TestDamagedSession(t *testing.T) {
 		}, "session 'demo' has no plan.json", "start it again with " + failure.Option("force")},
 		{"a broken plan", func(t *testing.T, dir string) {
 			rewriteFile(t, filepath.Join(dir, "plan.json"), func(text []byte) []byte { return text[:len(text)/2] })
-		}, "/plan.json: unexpected end of JSON input", "put the file back"},
+		}, "/plan.json: unexpected end of JSON input", "restore the file"},
 		{"a changed plan", func(t *testing.T, dir string) {
 			rewriteFile(t, filepath.Join(dir, "plan.json"), func(text []byte) []byte { return bytes.Replace(text, []byte(`"max": 2`), []byte(`"max": 9`), 1) })
-		}, "plan.json", "put the file back"},
+		}, "plan.json", "restore the file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e, dir := pausedSession(t)

@@ -18,7 +18,7 @@ type Skip struct {
 
 // ParseSkip parses a condition over the fields of an artifact (skip_when). The error is an [*Error]. The language
 // is that of [Parse] with field names as variables, nested fields (a.b), items (a[0]), fractions, nil and len(a).
-// all, any and none take a condition over each item: none(questions, .priority == "blocking"). The types of fields
+// all, any and none test a condition on each item: none(questions, .priority == "blocking"). The types of fields
 // are checked by [Skip.Eval].
 func ParseSkip(text string) (*Skip, error) {
 	tree, fault := parseTree(text)

@@ -77,7 +77,7 @@ var Categories = Object{
 func categoryFields() []Field {
 	var keys []Field
 	for _, c := range sdk.Categories() {
-		keys = append(keys, Field{Name: string(c), Doc: "Calls of this kind.", Value: choice(decisions...)})
+		keys = append(keys, Field{Name: string(c), Doc: "The decision on tool calls of this kind.", Value: choice(decisions...)})
 	}
 	return keys
 }
@@ -164,7 +164,7 @@ var Secrets = Object{
 var Sandbox = Object{
 	Name: "sandbox", Doc: "The isolation of plugin processes.", Unknown: RefusedAll,
 	Fields: []Field{
-		{Name: "cpu", Doc: "The most processors, or parts of one.", Value: Value{Type: Number, Above: bound(0), Most: bound(MaxCount)}},
+		{Name: "cpu", Doc: "The CPU time limit of each process, in seconds.", Value: Value{Type: Number, Above: bound(0), Most: bound(MaxCount)}},
 		{Name: "memory", Doc: "The most memory, at least 16M.", Value: size(16<<20, 1<<50)},
 		{Name: "mode", Doc: "How strictly the process is isolated.", Value: ExactChoice(plan.SandboxModes()...)},
 		{Name: "network", Doc: "The network access.", Value: AnyOf(ExactChoice(plan.Networks()...), boolean())},

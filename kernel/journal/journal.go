@@ -22,7 +22,7 @@ const (
 
 var (
 	// ErrFenced means that another kernel has resumed the session; the fenced kernel must stop and no longer writes.
-	ErrFenced = errors.New("another kernel has taken the session over")
+	ErrFenced = errors.New("another kernel owns the session now")
 	// ErrClosed means that the journal was closed.
 	ErrClosed = errors.New("the journal is closed")
 )

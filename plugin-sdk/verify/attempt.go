@@ -241,7 +241,7 @@ func (t *trial) trySlow(ctx context.Context, s *subprocess.Session, c sdk.Compon
 }
 
 func checkCancel(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
-	const do = "end what the attempt started when cancel comes, and send a result within grace_ms"
+	const do = "end the processes of the attempt when cancel comes, and send a result within grace_ms"
 	return t.trySlow(ctx, s, c, 0, func(r *running) finding {
 		begun := time.Now()
 		r.cancel()

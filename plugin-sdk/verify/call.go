@@ -23,7 +23,7 @@ const callLimit = 10 * time.Second
 
 func checkInit(_ context.Context, _ *trial, s *subprocess.Session, c sdk.Component) finding {
 	if err := s.InitErrors[wire.Ref{Kind: c.Kind, Name: c.Name}]; err != nil {
-		return fail("Init must succeed in an empty project; what work needs belongs to Validate", "%s", subprocess.Shorten(err.Error()))
+		return fail("Init must succeed in an empty project; the requirements of the work belong to Validate", "%s", subprocess.Shorten(err.Error()))
 	}
 	return pass("")
 }

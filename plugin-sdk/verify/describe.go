@@ -102,7 +102,7 @@ func checkVersion(_ context.Context, t *trial, _ *subprocess.Session, _ sdk.Comp
 }
 
 func checkSameDescription(ctx context.Context, t *trial, s *subprocess.Session, _ sdk.Component) finding {
-	const do = "answer Describe with what the argument describe prints"
+	const do = "answer Describe with the output of the argument describe"
 	d, err := s.Client.Describe(ctx)
 	if err != nil {
 		return fail(do, "%s", subprocess.Shorten(err.Error()))

@@ -101,7 +101,7 @@ func (t *trial) slowRun(slow json.RawMessage, limit time.Duration) sdk.HookReque
 
 // checkHookTimeout checks that an action ends its work at its time limit and reports the timeout.
 func checkHookTimeout(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
-	const do = "end what the action does timeout_ms after its start, with a failure of kind hook_timeout"
+	const do = "end the work of the action timeout_ms after its start, with a failure of kind hook_timeout"
 	const limit = time.Second
 	begun := time.Now()
 	ctx, cancel := subprocess.WithTimeout(ctx, limit+subprocess.Grace+subprocess.Slack)

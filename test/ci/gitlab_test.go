@@ -106,7 +106,7 @@ test ! -e b.txt; test ! -e ignored; test -x x.sh; test -L link; test "$(od -An -
 test -d .claude/pipeline-runs/s; test ! -e .claude/locks/s.lock`, nil); code != 0 {
 		t.Error(output)
 	}
-	if code, output := w.bash(dir, "bash '"+filepath.Join(root, "ci", "restore.sh")+"'", env); code != 14 || !strings.Contains(output, "a session 's' here already") {
+	if code, output := w.bash(dir, "bash '"+filepath.Join(root, "ci", "restore.sh")+"'", env); code != 14 || !strings.Contains(output, "session 's' exists here already") {
 		t.Errorf("over itself: exit %d\n%s", code, output)
 	}
 	if code, output := w.bash(dir, "rm -r .claude/pipeline-runs; echo mine >c.txt; bash '"+filepath.Join(root, "ci", "restore.sh")+"'", env); code != 14 || !strings.Contains(output, "changes of its own") {
@@ -128,7 +128,7 @@ func TestWorkspaceThatCannotTravel(t *testing.T) {
 		t.Fatalf("exit %d\n%s", code, output)
 	}
 	w.has(keep, "status", "paused")
-	if code, output := w.bash(w.checkout(good), script("restore.sh"), env); code != 14 || !strings.Contains(output, "was not kept") {
+	if code, output := w.bash(w.checkout(good), script("restore.sh"), env); code != 14 || !strings.Contains(output, "were not kept") {
 		t.Errorf("exit %d\n%s", code, output)
 	}
 	dir = w.checkout(good)

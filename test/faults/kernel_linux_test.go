@@ -148,7 +148,7 @@ func TestDamagedViews(t *testing.T) {
 	}{
 		{"state.json of garbage", "state.json", "\x00{garbage", 0, nil},
 		{"an empty state.json", "state.json", "", 0, nil},
-		{"half a plan", "plan.json", `{"version": 1, "nodes": [`, 1, []string{"plan.json", "put the file back", "(state_corrupt)"}},
+		{"half a plan", "plan.json", `{"version": 1, "nodes": [`, 1, []string{"plan.json", "restore the file", "(state_corrupt)"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, slow)

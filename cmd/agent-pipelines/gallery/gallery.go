@@ -31,7 +31,7 @@ var examples = []Example{
 	{Name: "queue", Shows: "a loop that ends when a list is worked off"},
 	{Name: "handover", Shows: "stages that get the files of the project and the outputs of earlier stages"},
 	{Name: "two-providers", Shows: "two providers side by side, and a stage that reads both"},
-	{Name: "feedback", Shows: "a review that sends the work back with what it found"},
+	{Name: "feedback", Shows: "a review that sends the work back with its findings"},
 	{Name: "supervised", Shows: "the user's approval of each stage", Then: [][]string{{"approve", Session, "--resume"}}},
 	{Name: "hooks", Shows: "scripts and checks at the points of a run"},
 	{Name: "contract", Shows: "data between stages that has to fit a schema"},

@@ -36,7 +36,7 @@ func VerdictOutcome(data map[string]any, v *plan.Verdict) (plan.Outcome, *schema
 	}
 	path, value := "$."+v.Field, Field(data, v.Field)
 	if value == nil {
-		return "", &schema.Fault{Path: path, Code: schema.CodeMissing, Message: "is missing: it says the outcome"}
+		return "", &schema.Fault{Path: path, Code: schema.CodeMissing, Message: "is missing: it determines the outcome"}
 	}
 	text, isText := value.(string)
 	if !isText {

@@ -105,7 +105,7 @@ func (l Linter) checkCost(d yamldoc.Document, holder *yamldoc.Node, nodes func(f
 	}
 	for _, key := range []struct{ most, reserve string }{{"max_usd", "reserve_usd"}, {"max_tokens", "reserve_tokens"}} {
 		if ceiling := cost.Get(key.most); ceiling != nil && cost.Get(key.reserve) == nil && len(silent[key.most]) > 0 {
-			d.Warnf(ceiling.Pos, yamldoc.CodeReserve, "add "+key.reserve+":", "attempts of %s do not report what they use: the first one counts as all of %s", strings.Join(silent[key.most], " and "), key.most)
+			d.Warnf(ceiling.Pos, yamldoc.CodeReserve, "add "+key.reserve+":", "attempts of %s do not report their usage: the first one counts as all of %s", strings.Join(silent[key.most], " and "), key.most)
 		}
 	}
 }

@@ -232,10 +232,10 @@ func TestFlow(t *testing.T) {
 	})
 	for name, want := range map[string][]string{
 		"p": {
-			`.claude/pipelines/p.yaml:2:26: warning[AP-YAML-408]: attempts of free do not report what they use: the first one counts as all of max_usd (add reserve_usd:)`,
+			`.claude/pipelines/p.yaml:2:26: warning[AP-YAML-408]: attempts of free do not report their usage: the first one counts as all of max_usd (add reserve_usd:)`,
 			`.claude/pipelines/p.yaml:4:53: warning[AP-YAML-407]: node "a" has no edge for checks that never pass: all its iterations are repeated, and then the user is asked (set the target of fail in transitions)`,
 			`.claude/pipelines/p.yaml:5:42: warning[AP-YAML-406]: node "b" never ends as error: the embedded pipeline handles it itself (remove the edge)`,
-			`.claude/pipelines/p.yaml:5:102: warning[AP-YAML-408]: attempts of free do not report what they use: the first one counts as all of max_usd (add reserve_usd:)`,
+			`.claude/pipelines/p.yaml:5:102: warning[AP-YAML-408]: attempts of free do not report their usage: the first one counts as all of max_usd (add reserve_usd:)`,
 			`.claude/pipelines/p.yaml:7:17: warning[AP-YAML-406]: node "c" never ends as timeout: a block whose providers fail ends as fail (remove the edge)`,
 			`.claude/pipelines/p.yaml:11:138: warning[AP-YAML-406]: the schema allows unsure for status, which verdict.map maps to no outcome: such an artifact is refused (give each an outcome)`,
 		},

@@ -16,7 +16,7 @@ const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER |
 // keptNames are the names of the same capabilities for bubblewrap.
 var keptNames = []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID"}
 
-// dropCapabilities gives up all capabilities but the kept ones, also for programs that the process
+// dropCapabilities drops all capabilities but the kept ones, also for programs that the process
 // will execute.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}

@@ -133,7 +133,7 @@ func (s *setup) checkPlan(startedWith string) error {
 	}
 	if startedWith != "" && startedWith != ref.SHA256 {
 		return failure.New(failure.StateCorrupt, "plan.json of session '%s' was changed after the session started", s.name).
-			WithHint("put the file back, or start the session again with %s", failure.Option("force"))
+			WithHint("restore the file, or start the session again with %s", failure.Option("force"))
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (s *setup) loadPlan(ofBash bool) error {
 		return failure.New(failure.StateCorrupt, "session '%s' has no plan.json", s.name).WithHint("start it again with %s", failure.Option("force"))
 	case err != nil && (ofBash || failure.KindOf(err) == failure.StateCorrupt):
 		return failure.New(failure.StateCorrupt, "plan.json of session '%s' cannot be used: %w", s.name, err).
-			WithHint("put the file back, or compile again with %s", failure.Option("force"))
+			WithHint("restore the file, or compile again with %s", failure.Option("force"))
 	}
 	if err != nil {
 		return err

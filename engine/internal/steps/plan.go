@@ -49,7 +49,7 @@ func find(j *effect.Effect) ([]Step, error) {
 	ref, made := j.State.NodeArtifact(siblings[i].Path)
 	if !made {
 		return nil, failure.New(failure.ResultMissing, "the steps of %s come from the artifact of %s, which does not exist", j.Node.ID, s.From).
-			WithHint("the node %s has to run before, and to have artifact: in the pipeline", s.From)
+			WithHint("run the node %s before this one, and declare its artifact: in the pipeline", s.From)
 	}
 	a, err := artifact.Load(j.Dir, ref)
 	if err != nil {

@@ -284,7 +284,7 @@ func TestResume(t *testing.T) {
 	for _, tt := range []struct{ name, script, method, output, session, prompt string }{
 		{"it loads sessions", `{` + past + `,` + again + `}`, "session/load", "on\n", "s-1", resumePreamble + "do it"},
 		{
-			"it takes them up", `{"initialize":{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}}}},` + again + `}`,
+			"it resumes sessions", `{"initialize":{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}}}},` + again + `}`,
 			"session/resume", "on\n", "s-1", resumePreamble + "do it",
 		},
 		{"it has forgotten", `{"errors":{"session/load":{"code":-32002,"message":"not found"}},` + again + `}`, "session/new", "afresh\n", "", "do it"},

@@ -47,7 +47,7 @@ func (a *attempt) verdict(end cliagent.End, now time.Time) (sdk.Outcome, *failur
 	return a.classifier().Decide(e)
 }
 
-// denialOutcome returns the outcome of an agent that gave up after a refusal.
+// denialOutcome returns the outcome of an agent that ended after a refusal.
 func (a *attempt) denialOutcome() (sdk.Outcome, *failure.Error) {
 	f := failure.New(failure.ApprovalDenied, "%s could not continue without %s, which was refused", a.title, strings.Join(a.report.deniedTools(), ", "))
 	return sdk.OutcomePermissionDenied, f.WithHint("allow it by policy.approvals or an answer, or ask the agent in its prompt to do without; then resume")

@@ -31,7 +31,7 @@ type lintIn struct {
 
 type lintOut struct {
 	Passed  bool  `json:"passed"`
-	Targets []any `json:"targets" jsonschema:"what was checked and found, as agent-pipelines lint --json prints it"`
+	Targets []any `json:"targets" jsonschema:"the checked files and their findings, as agent-pipelines lint --json prints them"`
 }
 
 func (s *server) lint(ctx context.Context, _ call, in lintIn) (out lintOut, err error) {

@@ -95,7 +95,7 @@ func key(label, value string) error {
 func text(label, value string) error {
 	switch {
 	case len(value) > maxGiven:
-		return wrong(fmt.Sprintf("%s has %d bytes, at most %d are accepted", label, len(value), maxGiven), "put what is long into a file of the project, and name it in inputs")
+		return wrong(fmt.Sprintf("%s has %d bytes, at most %d are accepted", label, len(value), maxGiven), "put a long text into a file of the project, and name the file in inputs")
 	case !utf8.ValidString(value) || strings.ContainsRune(value, 0):
 		return wrong(label+" is not valid text", "write it in UTF-8, without zero bytes")
 	default:

@@ -38,7 +38,7 @@ func (s *server) addTools(m *mcp.Server) {
 	add(s, m, "list_pipelines", "List pipelines and stages", reads, (*server).listPipelines,
 		"Lists the pipelines and stages that can be started: the project's and the shipped ones. Runs nothing.")
 	add(s, m, "lint", "Check pipelines and stages", reads, (*server).lint,
-		"Checks pipelines and stages: all that a start would refuse, and what is probably not meant. Without names: all of the project. Runs nothing.")
+		"Checks pipelines and stages: all faults that a start would refuse, and probable mistakes. Without names: all of the project. Runs nothing.")
 	add(s, m, "dry_run", "Preview a run", reads, (*server).dryRun,
 		"Previews a start with the same arguments: the plan, the prompts, the path through the pipeline. Calls no agent and writes nothing. assume sets the outcomes of nodes.")
 	add(s, m, "status", "Show a session's status", reads, (*server).status,
@@ -47,10 +47,10 @@ func (s *server) addTools(m *mcp.Server) {
 		"Explains why a session is where it is: one sentence, the causes (the newest first), and the commands to continue.")
 	add(s, m, "events", "Read a session's events", reads, (*server).events,
 		"Reads the events of a session's journal after a number, the oldest first. With wait_seconds it waits for the next one where there is none yet and a process works on the session. Continue with after = last.")
-	add(s, m, "questions", "Show what sessions ask", reads, (*server).questions,
+	add(s, m, "questions", "Show open questions", reads, (*server).questions,
 		"Shows the open questions of a session, or of all: each with a preview of its subject, and the digest that an answer needs.")
 	add(s, m, "artifacts", "List a session's artifacts", reads, (*server).artifacts,
-		"Lists what the nodes of a session have made for each other: of each node the newest version, or all.")
+		"Lists the artifacts of a session: the newest version of each node, or all versions.")
 	add(s, m, "read_artifact", "Read an artifact", reads, (*server).readArtifact,
 		"Reads the newest artifact of a node, as YAML with its envelope, 64 KiB at most at once: continue with offset = next_offset.")
 	if s.Level.runs() {
@@ -64,9 +64,9 @@ func (s *server) addTools(m *mcp.Server) {
 			"Ends a session for good: the iteration that runs is cancelled, and it cannot be resumed.")
 	}
 	if s.Level.approves() {
-		add(s, m, "approve", "Approve what a session asks about", adds, (*server).approve,
+		add(s, m, "approve", "Approve the subject of a question", adds, (*server).approve,
 			"Answers a question with yes, in the user's name, and resumes the session in the background. The digest is that of the question as you saw it: an answer to something that has changed since is refused.")
-		add(s, m, "reject", "Reject what a session asks about", takesAway, (*server).reject,
+		add(s, m, "reject", "Reject the subject of a question", takesAway, (*server).reject,
 			"Answers a question with no, in the user's name. With feedback the stage is sent back with it, or the agent receives it; end_session says instead that the session is to end for good.")
 		add(s, m, "skip_call", "Leave out a tool call", adds, (*server).skipCall,
 			"Answers a question about a tool call of an agent (kind tool): the call is not made, and the agent continues without it.")

@@ -97,7 +97,7 @@ type statusOut struct {
 	Iteration int      `json:"iteration,omitempty"`
 	Waiting   []string `json:"waiting,omitempty" jsonschema:"ids of the unanswered questions; the tool questions shows them"`
 	LastEvent int64    `json:"last_event" jsonschema:"number of its last event, for the tool events"`
-	Next      []string `json:"next" jsonschema:"what can be done next"`
+	Next      []string `json:"next" jsonschema:"the possible next steps"`
 	Detail    any      `json:"detail" jsonschema:"all that is known, as agent-pipelines status --json prints it"`
 }
 
@@ -157,7 +157,7 @@ func (s *server) next(st statusOut) []string {
 	say(rests && st.Status != string(state.Paused), "why explains it")
 	say(rests && !asks && s.Level.runs(), "resume continues it")
 	say(rests && !asks && !s.Level.runs(), "the user continues it with agent-pipelines resume "+st.Session)
-	say(st.Status == string(state.Completed), "artifacts lists what it has made")
+	say(st.Status == string(state.Completed), "artifacts lists its artifacts")
 	return next
 }
 

@@ -22,7 +22,7 @@ type runIn struct {
 	Session   string            `json:"session,omitempty" jsonschema:"the session's name; default: made up from the pipeline's or stage's"`
 	Request   string            `json:"request,omitempty" jsonschema:"the work to do; prompts have it as ${CONTEXT}"`
 	Inputs    []string          `json:"inputs,omitempty" jsonschema:"files and directories of the project that the agents are to read first"`
-	Artifacts map[string]string `json:"artifacts,omitempty" jsonschema:"files of the project by name, each in place of the artifact of that node, or a field of what the run starts with"`
+	Artifacts map[string]string `json:"artifacts,omitempty" jsonschema:"files of the project by name, each in place of the artifact of that node, or a field of the run's input"`
 	Provider  string            `json:"provider,omitempty" jsonschema:"use this provider for all stages"`
 	Model     string            `json:"model,omitempty" jsonschema:"use this model for all stages"`
 	StartAt   string            `json:"start_at,omitempty" jsonschema:"begin with this node of the pipeline"`
@@ -165,7 +165,7 @@ func (in *runIn) context() []string {
 
 type startOut struct {
 	document.Started
-	Next []string `json:"next" jsonschema:"what can be done next"`
+	Next []string `json:"next" jsonschema:"the possible next steps"`
 }
 
 func (s *server) start(ctx context.Context, _ call, in runIn) (startOut, error) {
@@ -198,7 +198,7 @@ func (s *server) run(ctx context.Context, line []string, to any) error {
 		Error json.RawMessage `json:"error"`
 	}
 	if err := errors.Join(json.Unmarshal(printed, &refused), json.Unmarshal(printed, to)); err != nil {
-		return fmt.Errorf("read what the command printed: %w", err)
+		return fmt.Errorf("read the command's output: %w", err)
 	}
 	if refused.Error != nil {
 		return &reported{refused.Error}

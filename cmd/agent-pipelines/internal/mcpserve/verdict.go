@@ -43,7 +43,7 @@ type approveIn struct {
 
 type rejectIn struct {
 	shownQuestion
-	Feedback   string `json:"feedback,omitempty" jsonschema:"what is to be done better; this or end_session"`
+	Feedback   string `json:"feedback,omitempty" jsonschema:"the changes to make; this or end_session"`
 	EndSession bool   `json:"end_session,omitempty" jsonschema:"reject without feedback, which ends the session for good"`
 }
 
@@ -54,7 +54,7 @@ type answerOut struct {
 	Status   string   `json:"status"`
 	Owned    bool     `json:"held" jsonschema:"a process works on the session"`
 	Resumed  bool     `json:"resumed" jsonschema:"it was started by this call"`
-	Next     []string `json:"next" jsonschema:"what can be done next"`
+	Next     []string `json:"next" jsonschema:"the possible next steps"`
 }
 
 func (s *server) approve(ctx context.Context, c call, in approveIn) (answerOut, error) {
@@ -63,7 +63,7 @@ func (s *server) approve(ctx context.Context, c call, in approveIn) (answerOut, 
 
 func (s *server) reject(ctx context.Context, c call, in rejectIn) (answerOut, error) {
 	if (in.Feedback == "") != in.EndSession {
-		return answerOut{}, wrong("either feedback or end_session is needed", "say what is to be done better; a rejection without that ends the session for good, which end_session: true confirms")
+		return answerOut{}, wrong("either feedback or end_session is needed", "describe the changes to make in feedback, or end the session for good with end_session: true")
 	}
 	return s.answer(ctx, c, in.shownQuestion, event.AnswerReject, in.Feedback)
 }

@@ -210,7 +210,7 @@ func (m *Model) activity(at Position, l state.Loop, mark Mark) string {
 	case state.PhaseMeasure, state.PhaseSettle:
 		return "checking the work"
 	case state.PhaseDecide:
-		return "deciding what is next"
+		return "deciding the next step"
 	case state.PhaseQuestion, state.PhaseAsking:
 		return "the judge reads"
 	case state.PhaseBackoff, state.PhaseDelay:

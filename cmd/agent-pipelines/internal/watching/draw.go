@@ -39,7 +39,7 @@ var helpLines = []string{
 	"↑ ↓ (k j)   select a node, a provider or a step",
 	"PgUp PgDn   scroll back and forth in its lines; f follows again",
 	"p           let the session pause after the iteration that runs now",
-	"a           approve what it asks; once more to confirm",
+	"a           approve its question; once more to confirm",
 	"r           reject it, with feedback for the agent if that is allowed",
 	"o           open its newest output, or the subject of its question, in $EDITOR",
 	"?           this help, and back",

@@ -185,7 +185,7 @@ func watchSilence(ctx context.Context, limit time.Duration) (watched context.Con
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(limit, func() {
 		cancel(failure.New(failure.ProviderTimeout, "the model service was silent for %s", limit).
-			WithHint("raise policy.idle_timeout, or see what the service is doing"))
+			WithHint("raise policy.idle_timeout, or check the state of the service"))
 	})
 	return ctx, func(while time.Duration) { timer.Reset(limit + while) }, func() { timer.Stop(); cancel(nil) }
 }

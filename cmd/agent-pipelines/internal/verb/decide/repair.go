@@ -29,7 +29,7 @@ func (v *Repair) Run(ctx context.Context, a *cli.App) error {
 // writeRepair writes the result of a repair as text.
 func writeRepair(to io.Writer, r *engine.Repair) {
 	if r.Intact {
-		fmt.Fprintf(to, "Session '%s' lacks nothing; it was left as it is.\n", r.Session)
+		fmt.Fprintf(to, "Session '%s' needs no repair; nothing was changed.\n", r.Session)
 		return
 	}
 	for _, lost := range r.Lost {

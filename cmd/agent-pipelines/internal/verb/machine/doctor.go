@@ -295,5 +295,5 @@ func resultText(x document.Examination) string {
 	if x.Provider != "mock" {
 		more = " `--provider mock` needs no agent."
 	}
-	return fmt.Sprintf("Runs%s cannot start: see what is marked bad.%s", by, more)
+	return fmt.Sprintf("Runs%s cannot start: see the faults marked bad.%s", by, more)
 }

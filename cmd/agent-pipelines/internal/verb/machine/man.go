@@ -44,7 +44,7 @@ func Manual(a *cli.App) []manual.Page {
 		Forms:    []string{"<stage> [<session> [<max>]] [flags]"},
 		Sections: []manual.Section{codes, variables},
 		See: []string{
-			cli.Program + " help <verb> prints what these pages say, and " + cli.Program + " explain <code> the meaning of a code.",
+			cli.Program + " help <verb> prints the text of these pages, and " + cli.Program + " explain <code> the meaning of a code.",
 			"The documentation: https://github.com/dodo-digital/agent-pipelines/tree/main/docs",
 		},
 	})

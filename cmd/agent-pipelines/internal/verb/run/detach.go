@@ -35,7 +35,7 @@ func detach(a *cli.App, e *engine.Engine, r startRequest, session string) (*deta
 	}
 	text, err := json.Marshal(newChildArgs(a.GlobalFlags, r))
 	if err != nil {
-		return nil, fmt.Errorf("hand the session over: %w", err)
+		return nil, fmt.Errorf("encode the session's arguments: %w", err)
 	}
 	log, err := openBackgroundLog(e.WorkDir(), session)
 	if err != nil {

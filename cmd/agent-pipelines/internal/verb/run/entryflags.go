@@ -145,7 +145,7 @@ func specFile(e *engine.Engine, spec string) (string, error) {
 	if err != nil || found != "" {
 		return found, err
 	}
-	return "", cli.UsageError(fmt.Sprintf("there is no specification '%s'", spec), "looked for %s and %s, and for a specification with this spec_id in the sessions of the project; `%s artifacts <session>` lists what a session has made",
+	return "", cli.UsageError(fmt.Sprintf("there is no specification '%s'", spec), "looked for %s and %s, and for a specification with this spec_id in the sessions of the project; `%s artifacts <session>` lists the artifacts of a session",
 		path, filepath.Join(e.WorkDir(), file), cli.Program)
 }
 

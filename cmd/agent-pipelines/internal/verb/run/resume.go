@@ -14,7 +14,7 @@ import (
 type Resume struct {
 	Session        string `arg:"" help:"The session to resume."`
 	Context        string `help:"Text for the next iteration, appended to $${CONTEXT} or, without it, to the prompt."`
-	Force          bool   `help:"Take the session over from another process; grant a run past its time limit (guardrails) the same time again."`
+	Force          bool   `help:"Override the lock of another process; grant a run past its time limit (guardrails) the same time again."`
 	SkipFailedStep bool   `help:"Count failed steps as done."`
 	ResetCycles    bool   `help:"Reset the counts of cycles to earlier stages."`
 	By             string `hidden:"" help:"User to record in the journal (default the current one)."`

@@ -35,7 +35,7 @@ type SessionFlags struct {
 type Flags struct {
 	SessionFlags
 
-	Force     bool `help:"Take the session over from another process; restart a finished one."`
+	Force     bool `help:"Override the lock of another process; restart a finished session."`
 	Resume    bool `help:"Resume the session instead of starting it."`
 	Recompile bool `help:"No effect, for compatibility with the Bash engine: every new run compiles."`
 

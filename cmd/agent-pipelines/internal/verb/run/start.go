@@ -53,7 +53,7 @@ type requestFlags struct {
 
 	Session string `placeholder:"NAME" help:"Session name (default the pipeline's with the time)."`
 	SessionFlags
-	Force bool `help:"Take the session over from another process; restart a finished one."`
+	Force bool `help:"Override the lock of another process; restart a finished session."`
 	foregroundFlags
 	waitFlag
 	EntryFlags
@@ -91,7 +91,7 @@ func (v *requestFlags) request(a *cli.App, pipeline string) (string, error) {
 	}
 	hint := fmt.Sprintf(`describe the work: %s start %s "make the failing test pass"`, cli.Program, pipeline)
 	if v.Request == nil {
-		return "", cli.UsageError(`expected "<request>"`, "%s; or give what the pipeline starts from, with --artifact NAME=FILE", hint)
+		return "", cli.UsageError(`expected "<request>"`, "%s; or give the pipeline's input with --artifact NAME=FILE", hint)
 	}
 	text := *v.Request
 	if text == "-" {
