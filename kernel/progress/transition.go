@@ -20,15 +20,6 @@ func invalidTransition(e event.Event, reason string) error {
 	return fmt.Errorf("%w: event %d (%s): %s", ErrInvalidTransition, e.Seq, e.Type, reason)
 }
 
-// expect applies change if the loop is in the phase and waits for the key.
-func expect(l *state.Loop, e event.Event, phase state.Phase, key event.Key, change func()) error {
-	if l.Phase != phase || e.Key != key {
-		return invalidTransition(e, fmt.Sprintf("the loop is in phase %s and waits for %s", l.Phase, key))
-	}
-	change()
-	return nil
-}
-
 // causedByStop reports whether the failure has a kind by which effects report that they were stopped. It is also true
 // for a failure of the machine, which stops the run.
 //
