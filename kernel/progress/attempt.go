@@ -13,12 +13,11 @@ import (
 
 // applyAttemptStart begins an attempt or, under check_before, the decision that precedes the first attempt.
 func (e loopEvent) applyAttemptStart() error {
-	l, next := e.loop, e.current
-	next.Iteration = l.Completed + 1
-	if e.Type == event.AttemptStart && l.Check != state.CheckPassed {
-		return invalidTransition(e.Event, fmt.Sprintf("the check before the iteration is %q", l.Check))
+	e.current.Iteration = e.loop.Completed + 1
+	if e.Type == event.AttemptStart && e.loop.Check != state.CheckPassed {
+		return invalidTransition(e.Event, fmt.Sprintf("the check before the iteration is %q", e.loop.Check))
 	}
-	return e.expect(state.PhaseReady, next.Key(event.KeyAttempt, l.Attempt+1), func() {
+	return e.expect(state.PhaseReady, e.current.Key(event.KeyAttempt, e.loop.Attempt+1), func(l *state.Loop) {
 		started := e.Time
 		if l.Iteration != e.loc.Iteration || l.IterationStartedAt == nil {
 			l.IterationStartedAt, l.Uncharged, l.ArtifactRetries = &started, 0, 0
@@ -41,12 +40,11 @@ func (e loopEvent) applyAttemptStart() error {
 // applyIterationComplete settles the loop at once if the agent reports an error (U088) or needs the user, and after a
 // pass over steps. Otherwise the strategy decides.
 func (e loopEvent) applyIterationComplete(d event.IterationCompleteData) error {
-	l := e.loop
-	phase, key := state.PhaseAttempt, e.current.Key(event.KeyAttempt, l.Attempt)
+	phase, key := state.PhaseAttempt, e.current.Key(event.KeyAttempt, e.loop.Attempt)
 	if e.Key.Kind() == event.KeySettle {
-		phase, key = state.PhaseSettle, l.SettleKey(e.current)
+		phase, key = state.PhaseSettle, e.loop.SettleKey(e.current)
 	}
-	return e.expect(phase, key, func() {
+	return e.expect(phase, key, func(l *state.Loop) {
 		result := d.Result
 		l.Phase, l.Hint, l.Result = state.PhaseDecide, agentHint(e.node.Termination, d, l.Iteration-l.Before), &result
 		l.Attempt, l.Uncharged, l.ArtifactRetries, l.IterationStartedAt, l.Failure, l.Faults, l.Checkpoint, l.Calls = 0, 0, 0, nil, nil, nil, nil, nil
@@ -88,9 +86,9 @@ func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData
 // invalid artifact is requested again at once, which is not counted either. After these requests, or if steps
 // produced the artifact, the stage is retried.
 func (e loopEvent) applyAttemptError(d event.FailureData) error {
-	n, l, current, stopping := e.node, e.loop, e.current, e.state.Stop != nil
-	phase, key := state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt)
-	switch {
+	n, current, stopping := e.node, e.current, e.state.Stop != nil
+	phase, key := state.PhaseAttempt, current.Key(event.KeyAttempt, e.loop.Attempt)
+	switch l := e.loop; {
 	case e.Key.Kind() == event.KeySettle: // an invalid artifact
 		phase, key = state.PhaseSettle, l.SettleKey(current)
 	case l.Phase == state.PhaseReady && d.ErrorType == string(failure.BudgetExceeded): // an attempt that does not begin
@@ -99,7 +97,7 @@ func (e loopEvent) applyAttemptError(d event.FailureData) error {
 	case l.Phase == state.PhaseQuestion: // a question that is not asked
 		phase, key = state.PhaseQuestion, current.Key(event.KeyQuestion, l.Round+1)
 	}
-	return e.expect(phase, key, func() {
+	return e.expect(phase, key, func(l *state.Loop) {
 		if stopping && d.System && phase == state.PhaseSettle {
 			return // the work is done and stored: it is settled again after the resume
 		}
@@ -133,8 +131,7 @@ func (e loopEvent) applyAttemptError(d event.FailureData) error {
 
 // applyAttemptComplete ends an attempt whose outcome must still be settled.
 func (e loopEvent) applyAttemptComplete(d event.AttemptCompleteData) error {
-	l := e.loop
-	return e.expect(state.PhaseAttempt, e.current.Key(event.KeyAttempt, l.Attempt), func() {
+	return e.expect(state.PhaseAttempt, e.current.Key(event.KeyAttempt, e.loop.Attempt), func(l *state.Loop) {
 		l.CompletedAttempt, l.Failure, l.Checkpoint, l.Calls = &d, nil, nil, nil
 		startChecks(e.node, l)
 	})
@@ -149,8 +146,7 @@ func recordSettlement(l *state.Loop, d event.Settlement) {
 // applyToolEvent stores the calls of the attempt in flight that the kernel decides on; observed calls only inform. A
 // checkpoint contains the calls that are over, with a result or refused, so these are dropped.
 func (e loopEvent) applyToolEvent(call event.ToolCallData) error {
-	l := e.loop
-	return e.expect(state.PhaseAttempt, e.current.Key(event.KeyAttempt, l.Attempt), func() {
+	return e.expect(state.PhaseAttempt, e.current.Key(event.KeyAttempt, e.loop.Attempt), func(l *state.Loop) {
 		switch {
 		case call.Observed:
 		case e.Type == event.ToolCall:

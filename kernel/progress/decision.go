@@ -10,8 +10,7 @@ import (
 )
 
 func (e loopEvent) applyDecision(d event.DecisionData) error {
-	l := e.loop
-	return e.expect(state.PhaseDecide, e.current.Key(event.KeyDecide, l.Round+1), func() {
+	return e.expect(state.PhaseDecide, e.current.Key(event.KeyDecide, e.loop.Round+1), func(l *state.Loop) {
 		if e.state.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
 			return // the call was interrupted; the strategy is asked again after the resume
 		}
@@ -31,8 +30,7 @@ func (e loopEvent) applyDecision(d event.DecisionData) error {
 }
 
 func (e loopEvent) applyAction(d event.DecisionData) {
-	n, l := e.node, e.loop
-	limit := n.Termination.Max()
+	n, l, limit := e.node, e.loop, e.node.Termination.Max()
 	switch {
 	case d.Action == "stop":
 		l.Finish(d.Reason)
@@ -56,8 +54,7 @@ func (e loopEvent) applyAction(d event.DecisionData) {
 }
 
 func (e loopEvent) applyStrategyAnswer(d event.StrategyAnswerData) error {
-	l := e.loop
-	return e.expect(state.PhaseAsking, e.current.Key(event.KeyQuestion, l.Round+1), func() {
+	return e.expect(state.PhaseAsking, e.current.Key(event.KeyQuestion, e.loop.Round+1), func(l *state.Loop) {
 		if e.state.Stop != nil && causedByStop(&event.FailureData{ErrorType: d.Error, System: d.System}) {
 			l.Phase = state.PhaseQuestion
 			return

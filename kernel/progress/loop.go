@@ -55,17 +55,6 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// loopEvent is an event of an iteration loop, with the loop that it changes.
-type loopEvent struct {
-	event.Event
-	plan    *plan.Plan
-	state   *state.State // still with the loop before the event
-	node    *plan.Node   // the stage of the loop
-	loop    *state.Loop
-	current event.Location // of the loop's current iteration
-	loc     event.Location // in the event's key
-}
-
 // apply changes the loop by the event.
 func (e loopEvent) apply() error {
 	switch e.Type {
@@ -84,23 +73,12 @@ func (e loopEvent) apply() error {
 	case event.Decision:
 		return decode(e.Event, e.applyDecision)
 	case event.StrategyQuestion:
-		return e.expect(state.PhaseQuestion, e.current.Key(event.KeyQuestion, e.loop.Round+1), func() {
-			e.loop.Phase = state.PhaseAsking
-		})
+		return e.expect(state.PhaseQuestion, e.current.Key(event.KeyQuestion, e.loop.Round+1), func(l *state.Loop) { l.Phase = state.PhaseAsking })
 	case event.StrategyAnswer:
 		return decode(e.Event, e.applyStrategyAnswer)
 	default:
 		return invalidTransition(e.Event, "not an event of a loop")
 	}
-}
-
-// expect applies change if the loop is in the phase and waits for the key.
-func (e loopEvent) expect(phase state.Phase, key event.Key, change func()) error {
-	if e.loop.Phase != phase || e.Key != key {
-		return invalidTransition(e.Event, fmt.Sprintf("the loop is in phase %s and waits for %s", e.loop.Phase, key))
-	}
-	change()
-	return nil
 }
 
 // attemptEnded reports whether the event ends an attempt. Its iteration may still have to be settled.

@@ -120,12 +120,6 @@ func countTokens(u *event.Usage) (tokens int64, known bool) {
 	return tokens, true
 }
 
-// chargeCutOff charges the loop's call, which a dead kernel had in flight, its estimate.
-func chargeCutOff(p *plan.Plan, s *state.State, path string, l *state.Loop) {
-	endedCall{path, l.Reserved, nil, s.Seq}.charge(p, s)
-	l.Reserved = nil
-}
-
 // renewCeilings adds the ceiling's amount once more in the exhausted scopes of a node. If no scope is exhausted,
 // because an agent stopped short of its allowance, it renews all scopes.
 func renewCeilings(p *plan.Plan, s *state.State, path string) {

@@ -16,34 +16,35 @@ func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 	if !entered || ns.Status != state.NodeRunning {
 		return record(nodeStartEvent(p, s, n))
 	}
+	v := visit{p, s, n, ns}
 	if ns.Restart != nil {
-		return decideRestart(p, s, n, ns)
+		return v.decideRestart()
 	}
 	if p.Skipped(n) {
-		return skipNode(p, s, n, &event.Cursor{NodePath: n.Path}, "left out by --skip")
+		return v.skip(&event.Cursor{NodePath: n.Path}, "left out by --skip")
 	}
 	switch {
 	case ns.Inspect:
-		return inspectInput(n, ns)
+		return v.inspectInput()
 	case ns.Skip != "":
-		return skipNode(p, s, n, ns.Location(n.Path).Cursor(), ns.Skip)
+		return v.skip(ns.Location(n.Path).Cursor(), ns.Skip)
 	case ns.InputFailure != nil:
-		return completeNode(p, s, n, ns)
+		return v.complete()
 	}
-	if cmds, passed := decideStartHooks(p, s, n, ns); !passed {
+	if cmds, passed := v.decideStartHooks(); !passed {
 		return cmds
 	}
 	switch {
 	case n.Kind == plan.KindParallel:
-		return decideBlock(p, s, n, ns)
+		return v.decideBlock()
 	case n.Kind == plan.KindPipeline:
-		return decideEmbedded(p, s, n, ns)
+		return v.decideEmbedded()
 	case ns.Loop.Phase == state.PhaseSettled:
-		return completeNode(p, s, n, ns)
+		return v.complete()
 	case ns.Loop.Phase == state.PhaseSteps:
-		return decideSteps(p, s, n, ns)
+		return v.decideSteps()
 	default:
-		return decideLoop(p, s, n, ns.IterationLocation(n.Path), ns.Loop)
+		return stageLoop{p, s, n, ns.IterationLocation(n.Path), ns.Loop}.decide()
 	}
 }
 
@@ -71,8 +72,8 @@ func embeddedStartEvent(p *plan.Plan, n *plan.Node) event.Event {
 
 // decideEmbedded runs a pipeline node that was entered. Each run goes through the embedded plan, from its first node
 // until a transition leads back to this node.
-func decideEmbedded(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
-	limit := p.MaxRuns(n)
+func (v visit) decideEmbedded() []Command {
+	n, ns, limit := v.node, v.nodeState, v.plan.MaxRuns(v.node)
 	if ns.Runs < limit {
 		return record(event.New(event.NodeRunStart, &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs + 1}, "",
 			event.RunStartData{Name: n.ID, N: ns.Runs + 1, Max: limit}))
@@ -81,12 +82,13 @@ func decideEmbedded(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []
 		loc := ns.Location(n.Path)
 		return []Command{{Kind: Settle, Key: ns.DeliverableKey(n.Path), Location: loc}}
 	}
-	return completeNode(p, s, n, ns)
+	return v.complete()
 }
 
 // decideRestart enters the node again once none of its effects is in flight. Beyond the limit the user must agree,
 // because a hook that rejects every result could repeat the stage without end.
-func decideRestart(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
+func (v visit) decideRestart() []Command {
+	p, s, n, ns := v.plan, v.state, v.node, v.nodeState
 	if len(ns.EffectsInFlight(n.Path)) > 0 {
 		return nil
 	}
@@ -116,14 +118,15 @@ func maxRestarts(p *plan.Plan, n *plan.Node) int {
 const defaultRestarts = 3
 
 // inspectInput returns the command that inspects the input artifact.
-func inspectInput(n *plan.Node, ns state.Node) []Command {
-	loc := ns.Location(n.Path)
-	return []Command{{Kind: Inspect, Key: ns.InputKey(n.Path), Location: loc}}
+func (v visit) inspectInput() []Command {
+	path := v.node.Path
+	return []Command{{Kind: Inspect, Key: v.nodeState.InputKey(path), Location: v.nodeState.Location(path)}}
 }
 
-// skipNode completes a node without running it. The node has been entered, so that the journal shows it. The edge
+// skip completes a node without running it. The node has been entered, so that the journal shows it. The edge
 // for a skip leads forward or ends the run.
-func skipNode(p *plan.Plan, s state.State, n *plan.Node, cursor *event.Cursor, reason string) []Command {
+func (v visit) skip(cursor *event.Cursor, reason string) []Command {
+	p, s, n := v.plan, v.state, v.node
 	d := event.NodeCompleteData{
 		Name: progress.NodeName(p, s, n), Status: string(state.NodeSkipped), Reason: reason,
 		Outcome: string(plan.OutcomeSkip), To: p.Route(n, plan.OutcomeSkip).To,
@@ -131,14 +134,15 @@ func skipNode(p *plan.Plan, s state.State, n *plan.Node, cursor *event.Cursor, r
 	if d.To != plan.ToFailed {
 		return record(event.New(event.NodeComplete, cursor, "", d))
 	}
-	d.Status, d.Failure = string(state.NodeFailed), outcomeFailure(n, s.Nodes[n.Path], progress.Outcome{Outcome: plan.OutcomeSkip, Reason: reason})
+	d.Status, d.Failure = string(state.NodeFailed), v.outcomeFailure(progress.Outcome{Outcome: plan.OutcomeSkip, Reason: reason})
 	return completeSession(p, s, event.New(event.NodeComplete, cursor, "", d))
 }
 
 // decideStartHooks returns the commands for the stage_start hooks of a node that was entered and has not begun.
-func decideStartHooks(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) (cmds []Command, passed bool) {
+func (v visit) decideStartHooks() (cmds []Command, passed bool) {
+	n, ns := v.node, v.nodeState
 	if ns.HasBegun() {
 		return nil, true
 	}
-	return newHookPoint(plan.PointStageStart, n, ns.Location(n.Path), ns.HookCursor).dueCommands(p, s)
+	return newHookPoint(plan.PointStageStart, n, ns.Location(n.Path), ns.HookCursor).dueCommands(v.plan, v.state)
 }
