@@ -44,12 +44,10 @@ func (v visit) decideBlock() []Command {
 
 // endBlock completes a block whose providers have all ended. If none has failed, it writes the manifest first.
 func (v visit) endBlock() []Command {
-	n, ns := v.node, v.nodeState
-	_, written := ns.Artifacts[event.Manifest]
-	if written || progress.FailedBranches(n, ns) != nil {
+	if _, written := v.nodeState.Artifacts[event.Manifest]; written || progress.FailedBranches(v.node, v.nodeState) != nil {
 		return v.complete()
 	}
-	loc := ns.IterationLocation(n.Path)
+	loc := v.nodeState.IterationLocation(v.node.Path)
 	return []Command{{Kind: WriteManifest, Key: loc.Key(event.KeyManifest, 1), Location: loc}}
 }
 

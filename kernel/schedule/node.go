@@ -25,7 +25,7 @@ func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 	}
 	switch {
 	case ns.Inspect:
-		return v.inspectInput()
+		return []Command{{Kind: Inspect, Key: ns.InputKey(n.Path), Location: ns.Location(n.Path)}}
 	case ns.Skip != "":
 		return v.skip(ns.Location(n.Path).Cursor(), ns.Skip)
 	case ns.InputFailure != nil:
@@ -79,8 +79,7 @@ func (v visit) decideEmbedded() []Command {
 			event.RunStartData{Name: n.ID, N: ns.Runs + 1, Max: limit}))
 	}
 	if progress.NeedsDeliverable(n, ns) {
-		loc := ns.Location(n.Path)
-		return []Command{{Kind: Settle, Key: ns.DeliverableKey(n.Path), Location: loc}}
+		return []Command{{Kind: Settle, Key: ns.DeliverableKey(n.Path), Location: ns.Location(n.Path)}}
 	}
 	return v.complete()
 }
@@ -96,8 +95,7 @@ func (v visit) decideRestart() []Command {
 	if ns.Restart.Approved || ns.Visit-s.PriorVisits[n.Path] <= limit {
 		return record(nodeStartEvent(p, s, n))
 	}
-	key := ns.RestartKey(n.Path)
-	return escalate(p, s, n, escalation{key: key, cursor: ns.Location(n.Path).Cursor(), shown: shownFiles(ns.Loop), text: fmt.Sprintf(
+	return escalate(p, s, n, escalation{key: ns.RestartKey(n.Path), cursor: ns.Location(n.Path).Cursor(), shown: shownFiles(ns.Loop), text: fmt.Sprintf(
 		"a hook restarts %s again (%s), but policy.feedback allows %d; approve allows it, reject ends the run", n.ID, cmp.Or(ns.Restart.Reason, "no reason given"), limit)})
 }
 
@@ -117,12 +115,6 @@ func maxRestarts(p *plan.Plan, n *plan.Node) int {
 // defaultRestarts is how often hooks may restart a node (REQUIREMENTS K31).
 const defaultRestarts = 3
 
-// inspectInput returns the command that inspects the input artifact.
-func (v visit) inspectInput() []Command {
-	path := v.node.Path
-	return []Command{{Kind: Inspect, Key: v.nodeState.InputKey(path), Location: v.nodeState.Location(path)}}
-}
-
 // skip completes a node without running it. The node has been entered, so that the journal shows it. The edge
 // for a skip leads forward or ends the run.
 func (v visit) skip(cursor *event.Cursor, reason string) []Command {
@@ -140,9 +132,8 @@ func (v visit) skip(cursor *event.Cursor, reason string) []Command {
 
 // decideStartHooks returns the commands for the stage_start hooks of a node that was entered and has not begun.
 func (v visit) decideStartHooks() (cmds []Command, passed bool) {
-	n, ns := v.node, v.nodeState
-	if ns.HasBegun() {
+	if v.nodeState.HasBegun() {
 		return nil, true
 	}
-	return newHookPoint(plan.PointStageStart, n, ns.Location(n.Path), ns.HookCursor).dueCommands(v.plan, v.state)
+	return newHookPoint(plan.PointStageStart, v.node, v.nodeState.Location(v.node.Path), v.nodeState.HookCursor).dueCommands(v.plan, v.state)
 }

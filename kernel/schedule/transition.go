@@ -70,10 +70,9 @@ func (v visit) retryStage(route plan.Route) []Command {
 	if route.To != plan.ToRetry || n.Kind == plan.KindPipeline || ns.StageAttempt >= limit || ns.InputFailure != nil || ns.Loop.Failure != nil && ns.Loop.Failure.Escalate {
 		return nil
 	}
-	loc := ns.Location(n.Path)
-	e := event.New(event.Retry, ns.IterationLocation(n.Path).Cursor(), loc.Key(event.KeyRestart, ns.StageAttempt+2),
-		event.RetryData{Rung: event.RungStage, N: ns.StageAttempt + 2, Max: limit + 1})
-	return record(e)
+	key := ns.Location(n.Path).Key(event.KeyRestart, ns.StageAttempt+2)
+	d := event.RetryData{Rung: event.RungStage, N: ns.StageAttempt + 2, Max: limit + 1}
+	return record(event.New(event.Retry, ns.IterationLocation(n.Path).Cursor(), key, d))
 }
 
 func maxStageRetries(p *plan.Plan, n *plan.Node) int {
