@@ -33,43 +33,26 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 
 // addTools adds the tools that the level allows: to read, to run and stop sessions, and to answer in the user's name.
 func (s *server) addTools(m *mcp.Server) {
-	add(s, m, tool{"list_sessions", "List sessions", reads,
-		"Lists the sessions of the project, the most recently changed first, with their status, the stage they are at and the questions they wait for."}, (*server).listSessions)
-	add(s, m, tool{"list_pipelines", "List pipelines and stages", reads,
-		"Lists the pipelines and stages that can be started: the project's and the shipped ones. Runs nothing."}, (*server).listPipelines)
-	add(s, m, tool{"lint", "Check pipelines and stages", reads,
-		"Checks pipelines and stages: all that a start would refuse, and what is probably not meant. Without names: all of the project. Runs nothing."}, (*server).lint)
-	add(s, m, tool{"dry_run", "Preview a run", reads,
-		"Previews a start with the same arguments: the plan, the prompts, the path through the pipeline. Calls no agent and writes nothing. assume sets the outcomes of nodes."}, (*server).dryRun)
-	add(s, m, tool{"status", "Show a session's status", reads,
-		"Shows where a session is and the possible next steps. With wait_seconds it first waits until the session rests (paused, completed, failed, aborted) or asks something; with a progress token, each event is reported meanwhile."}, (*server).status)
-	add(s, m, tool{"why", "Explain why a session is where it is", reads,
-		"Explains why a session is where it is: one sentence, the causes (the newest first), and the commands to continue."}, (*server).why)
-	add(s, m, tool{"events", "Read a session's events", reads,
-		"Reads the events of a session's journal after a number, the oldest first. With wait_seconds it waits for the next one where there is none yet and a process works on the session. Continue with after = last."}, (*server).events)
-	add(s, m, tool{"questions", "Show what sessions ask", reads,
-		"Shows the open questions of a session, or of all: each with a preview of its subject, and the digest that an answer needs."}, (*server).questions)
-	add(s, m, tool{"artifacts", "List a session's artifacts", reads,
-		"Lists what the nodes of a session have made for each other: of each node the newest version, or all."}, (*server).artifacts)
-	add(s, m, tool{"read_artifact", "Read an artifact", reads,
-		"Reads the newest artifact of a node, as YAML with its envelope, 64 KiB at most at once: continue with offset = next_offset."}, (*server).readArtifact)
+	add(s, m, (*server).listSessions, tool{"list_sessions", "List sessions", reads, "Lists the sessions of the project, the most recently changed first, with their status, the stage they are at and the questions they wait for."})
+	add(s, m, (*server).listPipelines, tool{"list_pipelines", "List pipelines and stages", reads, "Lists the pipelines and stages that can be started: the project's and the shipped ones. Runs nothing."})
+	add(s, m, (*server).lint, tool{"lint", "Check pipelines and stages", reads, "Checks pipelines and stages: all that a start would refuse, and what is probably not meant. Without names: all of the project. Runs nothing."})
+	add(s, m, (*server).dryRun, tool{"dry_run", "Preview a run", reads, "Previews a start with the same arguments: the plan, the prompts, the path through the pipeline. Calls no agent and writes nothing. assume sets the outcomes of nodes."})
+	add(s, m, (*server).status, tool{"status", "Show a session's status", reads, "Shows where a session is and the possible next steps. With wait_seconds it first waits until the session rests (paused, completed, failed, aborted) or asks something; with a progress token, each event is reported meanwhile."})
+	add(s, m, (*server).why, tool{"why", "Explain why a session is where it is", reads, "Explains why a session is where it is: one sentence, the causes (the newest first), and the commands to continue."})
+	add(s, m, (*server).events, tool{"events", "Read a session's events", reads, "Reads the events of a session's journal after a number, the oldest first. With wait_seconds it waits for the next one where there is none yet and a process works on the session. Continue with after = last."})
+	add(s, m, (*server).questions, tool{"questions", "Show what sessions ask", reads, "Shows the open questions of a session, or of all: each with a preview of its subject, and the digest that an answer needs."})
+	add(s, m, (*server).artifacts, tool{"artifacts", "List a session's artifacts", reads, "Lists what the nodes of a session have made for each other: of each node the newest version, or all."})
+	add(s, m, (*server).readArtifact, tool{"read_artifact", "Read an artifact", reads, "Reads the newest artifact of a node, as YAML with its envelope, 64 KiB at most at once: continue with offset = next_offset."})
 	if s.Level.runs() {
-		add(s, m, tool{"start", "Start a session", startsWork,
-			"Starts a pipeline or a stage as a session in the background and returns as soon as it has begun. The session continues without this client. Agents of the session work in the project's directory with the user's rights: it may cost money and change files."}, (*server).start)
-		add(s, m, tool{"resume", "Resume a session", startsWork,
-			"Resumes a paused, failed or crashed session in the background. One that waits for an answer needs that first."}, (*server).resume)
-		add(s, m, tool{"pause", "Pause a session", addsOnce,
-			"Asks the process of a session to pause it after the current iteration. resume continues."}, (*server).pause)
-		add(s, m, tool{"abort", "End a session for good", takesAway,
-			"Ends a session for good: the iteration that runs is cancelled, and it cannot be resumed."}, (*server).abort)
+		add(s, m, (*server).start, tool{"start", "Start a session", startsWork, "Starts a pipeline or a stage as a session in the background and returns as soon as it has begun. The session continues without this client. Agents of the session work in the project's directory with the user's rights: it may cost money and change files."})
+		add(s, m, (*server).resume, tool{"resume", "Resume a session", startsWork, "Resumes a paused, failed or crashed session in the background. One that waits for an answer needs that first."})
+		add(s, m, (*server).pause, tool{"pause", "Pause a session", addsOnce, "Asks the process of a session to pause it after the current iteration. resume continues."})
+		add(s, m, (*server).abort, tool{"abort", "End a session for good", takesAway, "Ends a session for good: the iteration that runs is cancelled, and it cannot be resumed."})
 	}
 	if s.Level.approves() {
-		add(s, m, tool{"approve", "Approve what a session asks about", adds,
-			"Answers a question with yes, in the user's name, and resumes the session in the background. The digest is that of the question as you saw it: an answer to something that has changed since is refused."}, (*server).approve)
-		add(s, m, tool{"reject", "Reject what a session asks about", takesAway,
-			"Answers a question with no, in the user's name. With feedback the stage is sent back with it, or the agent receives it; end_session says instead that the session is to end for good."}, (*server).reject)
-		add(s, m, tool{"skip_call", "Leave out a tool call", adds,
-			"Answers a question about a tool call of an agent (kind tool): the call is not made, and the agent continues without it."}, (*server).skipCall)
+		add(s, m, (*server).approve, tool{"approve", "Approve what a session asks about", adds, "Answers a question with yes, in the user's name, and resumes the session in the background. The digest is that of the question as you saw it: an answer to something that has changed since is refused."})
+		add(s, m, (*server).reject, tool{"reject", "Reject what a session asks about", takesAway, "Answers a question with no, in the user's name. With feedback the stage is sent back with it, or the agent receives it; end_session says instead that the session is to end for good."})
+		add(s, m, (*server).skipCall, tool{"skip_call", "Leave out a tool call", adds, "Answers a question about a tool call of an agent (kind tool): the call is not made, and the agent continues without it."})
 	}
 }
 

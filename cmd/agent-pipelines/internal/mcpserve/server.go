@@ -94,7 +94,7 @@ type tool struct {
 
 // add offers a tool that calls a method. The method's types give its schemas; its results are bounded and without
 // secrets.
-func add[In, Out any](s *server, m *mcp.Server, t tool, do func(*server, context.Context, call, In) (Out, error)) {
+func add[In, Out any](s *server, m *mcp.Server, do func(*server, context.Context, call, In) (Out, error), t tool) {
 	mcp.AddTool(m, &mcp.Tool{Name: t.name, Title: t.title, Description: t.description, Annotations: t.traits.annotations(t.title)}, func(ctx context.Context, r *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
