@@ -43,22 +43,22 @@ type label struct{ name, value string }
 // metric describes the values of one name. A counter's name ends in _total.
 type metric struct {
 	name, about string
-	kind        dto.MetricType
+	typ         dto.MetricType
 }
 
 // add adds a value of a metric.
-func (t *table) add(of metric, value float64, labels []label, more ...label) {
-	name := "agent_pipelines_" + of.name
+func (t *table) add(kind metric, value float64, labels []label, more ...label) {
+	name := "agent_pipelines_" + kind.name
 	i := slices.IndexFunc(t.families, func(f *dto.MetricFamily) bool { return f.GetName() == name })
 	if i < 0 {
 		i = len(t.families)
-		t.families = append(t.families, &dto.MetricFamily{Name: &name, Help: &of.about, Type: &of.kind})
+		t.families = append(t.families, &dto.MetricFamily{Name: &name, Help: &kind.about, Type: &kind.typ})
 	}
 	m := &dto.Metric{}
 	for _, l := range slices.Concat(labels, more) {
 		m.Label = append(m.Label, &dto.LabelPair{Name: &l.name, Value: &l.value})
 	}
-	if of.kind == dto.MetricType_COUNTER {
+	if kind.typ == dto.MetricType_COUNTER {
 		m.Counter = &dto.Counter{Value: &value}
 	} else {
 		m.Gauge = &dto.Gauge{Value: &value}
