@@ -69,7 +69,7 @@ func AssertStateStatus(t testing.TB, s *Session, want state.Status) {
 func AssertEventSequence(t testing.TB, s *Session, want ...event.Type) {
 	t.Helper()
 	found := slices.DeleteFunc(types(s.Events()), event.Type.Informative)
-	assertSequence(t, s, "has other events from number", found, want, func(found, want event.Type) bool { return found == want })
+	assertSequence(t, fmt.Sprintf("session %q has other events from number", s.Name), found, want, func(found, want event.Type) bool { return found == want })
 }
 
 // AssertEventSubsequence checks that events of the types occurred in the session's latest run in this order,
@@ -102,7 +102,7 @@ func AssertPath(t testing.TB, s *Session, want ...string) {
 	for _, v := range history.Visits {
 		found = append(found, describeVisit(v))
 	}
-	assertSequence(t, s, "took another path from visit", found, want, func(found, want string) bool {
+	assertSequence(t, fmt.Sprintf("session %q took another path from visit", s.Name), found, want, func(found, want string) bool {
 		return found == want || strings.HasPrefix(found, want+" ") || strings.HasPrefix(found, want+":")
 	})
 }
@@ -120,14 +120,14 @@ func describeVisit(v engine.Visit) string {
 }
 
 // assertSequence checks that the items found match the wanted ones, in number and order.
-func assertSequence[T ~string](t testing.TB, s *Session, difference string, found, want []T, matches func(found, want T) bool) {
+func assertSequence[T ~string](t testing.TB, difference string, found, want []T, matches func(found, want T) bool) {
 	t.Helper()
 	n := 0
 	for n < len(found) && n < len(want) && matches(found[n], want[n]) {
 		n++
 	}
 	if n < len(found) || n < len(want) {
-		t.Errorf("session %q %s %d on; found:%s\nwant:%s", s.Name, difference, n+1, numberedList(found), numberedList(want))
+		t.Errorf("%s %d on; found:%s\nwant:%s", difference, n+1, numberedList(found), numberedList(want))
 	}
 }
 

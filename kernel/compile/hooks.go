@@ -17,12 +17,11 @@ import (
 // defaultQuestion is the question of a confirm without a message.
 const defaultQuestion = "Go on?"
 
-// compileHooks returns the compiled hooks of a pipeline file and of the approvals of its nodes; nil for none. approvals
-// are those of the nodes, by index.
-func compileHooks(c *compiler, m dialect.Map, data []byte, list []sources.Node, approvals []sources.Approval) []plan.Hook {
-	f := hookCompiler{c, data, list}
+// compile returns the compiled hooks of a pipeline file and of the approvals of its nodes; nil for none. approvals are
+// those of the nodes, by index.
+func (f hookCompiler) compile(m dialect.Map, approvals []sources.Approval) []plan.Hook {
 	written := f.readHooks(m)
-	written[plan.PointStageEnd] = append(written[plan.PointStageEnd], approvalHooks(c, m, list, approvals)...)
+	written[plan.PointStageEnd] = append(written[plan.PointStageEnd], approvalHooks(f.compiler, m, f.sources, approvals)...)
 	var all []plan.Hook
 	for _, point := range plan.HookPoints {
 		all = append(all, written[point]...)

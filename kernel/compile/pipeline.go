@@ -83,7 +83,7 @@ func (c *compiler) compileFile(file string, data []byte, more []pattern) *plan.P
 	var approvals []sources.Approval
 	p.Nodes, approvals = c.compileNodes(f, sources.ReadDefaults(m))
 	f.check(p)
-	p.Pipeline.Hooks = compileHooks(c, m, data, list, approvals)
+	p.Pipeline.Hooks = hookCompiler{c, data, list}.compile(m, approvals)
 	if !checkNodeCount(c, p, m) {
 		return nil
 	}

@@ -142,12 +142,12 @@ func (c *checker) checkBinary(n *ast.BinaryNode) valueType {
 	}
 	switch n.Operator {
 	case "&&", "||":
-		return c.checkOperands(n, left, right, boolType, boolType)
+		return c.checkOperands(n, left, right, boolType)
 	case "%":
 		if zero, ok := n.Right.(*ast.IntegerNode); ok && zero.Value == 0 {
 			return c.errorf(zero, "", "division by zero")
 		}
-		return c.checkOperands(n, left, right, numberType, numberType)
+		return c.checkOperands(n, left, right, numberType)
 	case "matches":
 		return c.checkMatches(n, left, right)
 	}
@@ -160,14 +160,14 @@ func (c *checker) checkBinary(n *ast.BinaryNode) valueType {
 	return boolType
 }
 
-// checkOperands returns result, or reports an operand of another type than want.
-func (c *checker) checkOperands(n *ast.BinaryNode, left, right, want, result valueType) valueType {
+// checkOperands returns want, or reports an operand of another type.
+func (c *checker) checkOperands(n *ast.BinaryNode, left, right, want valueType) valueType {
 	for _, operand := range []valueType{left, right} {
 		if operand != want {
 			return c.errorf(n, "", "%s needs %s on both sides, not %s", n.Operator, want, operand)
 		}
 	}
-	return result
+	return want
 }
 
 // checkIn checks that the right side is a list of the left side's type.
@@ -191,7 +191,7 @@ func (c *checker) checkIn(n *ast.BinaryNode, left valueType) valueType {
 
 // checkMatches checks that both sides are text and that the pattern is constant.
 func (c *checker) checkMatches(n *ast.BinaryNode, left, right valueType) valueType {
-	c.checkOperands(n, left, right, textType, textType)
+	c.checkOperands(n, left, right, textType)
 	c.checkPattern(n)
 	return boolType
 }

@@ -12,17 +12,17 @@ import (
 )
 
 // applyAttemptStart begins an attempt or, under check_before, the decision that precedes the first attempt.
-func applyAttemptStart(n *plan.Node, contextBytes int, l *state.Loop, current, loc event.Location, e event.Event) error {
-	current.Iteration = l.Completed + 1
-	if e.Type == event.AttemptStart && l.Check != state.CheckPassed {
-		return invalidTransition(e, fmt.Sprintf("the check before the iteration is %q", l.Check))
+func (e loopEvent) applyAttemptStart() error {
+	e.current.Iteration = e.loop.Completed + 1
+	if e.Type == event.AttemptStart && e.loop.Check != state.CheckPassed {
+		return invalidTransition(e.Event, fmt.Sprintf("the check before the iteration is %q", e.loop.Check))
 	}
-	return expect(l, e, state.PhaseReady, current.Key(event.KeyAttempt, l.Attempt+1), func() {
+	return e.expect(state.PhaseReady, e.current.Key(event.KeyAttempt, e.loop.Attempt+1), func(l *state.Loop) {
 		started := e.Time
-		if l.Iteration != loc.Iteration || l.IterationStartedAt == nil {
+		if l.Iteration != e.loc.Iteration || l.IterationStartedAt == nil {
 			l.IterationStartedAt, l.Uncharged, l.ArtifactRetries = &started, 0, 0
 		}
-		l.Iteration = loc.Iteration
+		l.Iteration = e.loc.Iteration
 		if l.Check == state.CheckDue {
 			l.Phase = state.PhaseDecide
 			return
@@ -30,8 +30,8 @@ func applyAttemptStart(n *plan.Node, contextBytes int, l *state.Loop, current, l
 		if l.Attempt > 0 && !l.IsArtifactRetry() { // a retry starts over; only an interrupted attempt continues
 			l.Checkpoint, l.Calls = nil, nil
 		}
-		l.Phase, l.Attempt, l.Check, l.ContextConsumed = state.PhaseAttempt, l.Attempt+1, "", contextBytes
-		if PassesSteps(n, loc) {
+		l.Phase, l.Attempt, l.Check, l.ContextConsumed = state.PhaseAttempt, l.Attempt+1, "", len(e.state.Context)
+		if PassesSteps(e.node, e.loc) {
 			l.Phase = state.PhaseSteps
 		}
 	})
@@ -39,22 +39,22 @@ func applyAttemptStart(n *plan.Node, contextBytes int, l *state.Loop, current, l
 
 // applyIterationComplete settles the loop at once if the agent reports an error (U088) or needs the user, and after a
 // pass over steps. Otherwise the strategy decides.
-func applyIterationComplete(n *plan.Node, l *state.Loop, current event.Location, e event.Event, d event.IterationCompleteData) error {
-	phase, key := state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt)
+func (e loopEvent) applyIterationComplete(d event.IterationCompleteData) error {
+	phase, key := state.PhaseAttempt, e.current.Key(event.KeyAttempt, e.loop.Attempt)
 	if e.Key.Kind() == event.KeySettle {
-		phase, key = state.PhaseSettle, l.SettleKey(current)
+		phase, key = state.PhaseSettle, e.loop.SettleKey(e.current)
 	}
-	return expect(l, e, phase, key, func() {
+	return e.expect(phase, key, func(l *state.Loop) {
 		result := d.Result
-		l.Phase, l.Hint, l.Result = state.PhaseDecide, agentHint(n.Termination, d, l.Iteration-l.Before), &result
+		l.Phase, l.Hint, l.Result = state.PhaseDecide, agentHint(e.node.Termination, d, l.Iteration-l.Before), &result
 		l.Attempt, l.Uncharged, l.ArtifactRetries, l.IterationStartedAt, l.Failure, l.Faults, l.Checkpoint, l.Calls = 0, 0, 0, nil, nil, nil, nil, nil
 		recordSettlement(l, d.Settlement)
 		if d.AgentDecision == "error" {
-			l.Fail(agentError(e, d))
+			l.Fail(agentError(e.Event, d))
 			return
 		}
 		l.Completed, l.Injected = l.Iteration, nil
-		if PassesSteps(n, current) || l.Verdict == string(plan.OutcomeEscalate) || l.Verdict == string(plan.OutcomeError) {
+		if PassesSteps(e.node, e.current) || l.Verdict == string(plan.OutcomeEscalate) || l.Verdict == string(plan.OutcomeError) {
 			l.Finish(l.Message)
 		}
 	})
@@ -85,9 +85,10 @@ func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData
 // repeated while a call is open that must not run twice, or after a question expired: the user is asked first. An
 // invalid artifact is requested again at once, which is not counted either. After these requests, or if steps
 // produced the artifact, the stage is retried.
-func applyAttemptError(n *plan.Node, allowed int, stopping bool, l *state.Loop, current event.Location, e event.Event, d event.FailureData) error {
-	phase, key := state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt)
-	switch {
+func (e loopEvent) applyAttemptError(d event.FailureData) error {
+	n, current, stopping := e.node, e.current, e.state.Stop != nil
+	phase, key := state.PhaseAttempt, current.Key(event.KeyAttempt, e.loop.Attempt)
+	switch l := e.loop; {
 	case e.Key.Kind() == event.KeySettle: // an invalid artifact
 		phase, key = state.PhaseSettle, l.SettleKey(current)
 	case l.Phase == state.PhaseReady && d.ErrorType == string(failure.BudgetExceeded): // an attempt that does not begin
@@ -96,7 +97,7 @@ func applyAttemptError(n *plan.Node, allowed int, stopping bool, l *state.Loop, 
 	case l.Phase == state.PhaseQuestion: // a question that is not asked
 		phase, key = state.PhaseQuestion, current.Key(event.KeyQuestion, l.Round+1)
 	}
-	return expect(l, e, phase, key, func() {
+	return e.expect(phase, key, func(l *state.Loop) {
 		if stopping && d.System && phase == state.PhaseSettle {
 			return // the work is done and stored: it is settled again after the resume
 		}
@@ -106,7 +107,7 @@ func applyAttemptError(n *plan.Node, allowed int, stopping bool, l *state.Loop, 
 		}
 		stopped := stopping && causedByStop(&d)
 		uncharged := d.Collateral && l.Uncharged < maxUncharged
-		repeat := stopped || uncharged || d.Retryable && l.Attempt-l.ArtifactRetries < allowed && d.RetryAfter <= maxRetryAfter
+		repeat := stopped || uncharged || d.Retryable && l.Attempt-l.ArtifactRetries < MaxAttempts(e.plan, *e.state, n, e.loc) && d.RetryAfter <= maxRetryAfter
 		switch {
 		case len(d.Faults) > 0 && n.Steps == nil && l.ArtifactRetries < n.Artifact.MaxRetries():
 			l.Phase, l.Failure, l.ArtifactRetries = state.PhaseReady, &d, l.ArtifactRetries+1
@@ -129,10 +130,10 @@ func applyAttemptError(n *plan.Node, allowed int, stopping bool, l *state.Loop, 
 }
 
 // applyAttemptComplete ends an attempt whose outcome must still be settled.
-func applyAttemptComplete(n *plan.Node, l *state.Loop, current event.Location, e event.Event, d event.AttemptCompleteData) error {
-	return expect(l, e, state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt), func() {
+func (e loopEvent) applyAttemptComplete(d event.AttemptCompleteData) error {
+	return e.expect(state.PhaseAttempt, e.current.Key(event.KeyAttempt, e.loop.Attempt), func(l *state.Loop) {
 		l.CompletedAttempt, l.Failure, l.Checkpoint, l.Calls = &d, nil, nil, nil
-		startChecks(n, l)
+		startChecks(e.node, l)
 	})
 }
 
@@ -144,16 +145,16 @@ func recordSettlement(l *state.Loop, d event.Settlement) {
 
 // applyToolEvent stores the calls of the attempt in flight that the kernel decides on; observed calls only inform. A
 // checkpoint contains the calls that are over, with a result or refused, so these are dropped.
-func applyToolEvent(l *state.Loop, current event.Location, e event.Event, call event.ToolCallData) error {
-	return expect(l, e, state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt), func() {
+func (e loopEvent) applyToolEvent(call event.ToolCallData) error {
+	return e.expect(state.PhaseAttempt, e.current.Key(event.KeyAttempt, e.loop.Attempt), func(l *state.Loop) {
 		switch {
 		case call.Observed:
 		case e.Type == event.ToolCall:
 			l.Calls = append(slices.DeleteFunc(l.Calls, func(c state.Call) bool { return c.Call.CallID == call.CallID }), state.Call{Call: call})
 		case e.Type == event.ToolResult:
-			finishCall(l, e)
+			finishCall(l, e.Event)
 		case e.Type == event.Checkpoint:
-			d, _ := event.Decode[event.CheckpointData](e) // applyToLoop has parsed the JSON already
+			d, _ := event.Decode[event.CheckpointData](e.Event) // decode has parsed the JSON already
 			l.Checkpoint = &d
 			l.Calls = slices.DeleteFunc(l.Calls, func(c state.Call) bool { return c.Result != nil || c.Call.Verdict != "run" })
 		}

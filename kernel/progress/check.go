@@ -13,17 +13,18 @@ import (
 
 // applyCheckResult stores the result of a check. If an entry check failed, the result of the last entry check ends
 // the node before any work.
-func applyCheckResult(s state.State, n *plan.Node, l *state.Loop, current event.Location, e event.Event, d event.CheckResultData) error {
+func (e loopEvent) applyCheckResult(d event.CheckResultData) error {
+	s, n, current := e.state, e.node, e.current
 	moment, phase := plan.AtExit, state.PhaseMeasure
-	if l.Phase == state.PhaseEnter {
+	if e.loop.Phase == state.PhaseEnter {
 		moment, phase = plan.AtEnter, state.PhaseEnter
 		current.Iteration = 0
 	}
-	c, number := NextCheck(n, moment, *l)
+	c, number := NextCheck(n, moment, *e.loop)
 	if number == 0 || c.ID != d.ID {
-		return invalidTransition(e, fmt.Sprintf("the loop does not wait for check %q", d.ID))
+		return invalidTransition(e.Event, fmt.Sprintf("the loop does not wait for check %q", d.ID))
 	}
-	return expect(l, e, phase, s.CheckKey(current, number), func() {
+	return e.expect(phase, s.CheckKey(current, number), func(l *state.Loop) {
 		if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
 			return // the check was interrupted and runs again after the resume
 		}

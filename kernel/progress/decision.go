@@ -5,14 +5,13 @@ import (
 	"fmt"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-func applyDecision(n *plan.Node, s state.State, l *state.Loop, current event.Location, e event.Event, d event.DecisionData) error {
-	return expect(l, e, state.PhaseDecide, current.Key(event.KeyDecide, l.Round+1), func() {
-		if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
+func (e loopEvent) applyDecision(d event.DecisionData) error {
+	return e.expect(state.PhaseDecide, e.current.Key(event.KeyDecide, e.loop.Round+1), func(l *state.Loop) {
+		if e.state.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
 			return // the call was interrupted; the strategy is asked again after the resume
 		}
 		if d.State != nil {
@@ -26,12 +25,12 @@ func applyDecision(n *plan.Node, s state.State, l *state.Loop, current event.Loc
 		l.Round, l.Question, l.Answer = 0, nil, nil
 		l.Decisions = append(l.Decisions, state.Decision{Iteration: l.Completed, Hint: l.Hint, Action: d.Action, Reason: d.Reason})
 		l.Decisions = l.Decisions[max(0, len(l.Decisions)-state.MaxDecisions):]
-		applyAction(n, s.SkipDelays, l, d)
+		e.applyAction(d)
 	})
 }
 
-func applyAction(n *plan.Node, skipDelays bool, l *state.Loop, d event.DecisionData) {
-	limit := n.Termination.Max()
+func (e loopEvent) applyAction(d event.DecisionData) {
+	n, l, limit := e.node, e.loop, e.node.Termination.Max()
 	switch {
 	case d.Action == "stop":
 		l.Finish(d.Reason)
@@ -39,7 +38,7 @@ func applyAction(n *plan.Node, skipDelays bool, l *state.Loop, d event.DecisionD
 		l.Finish("max_iterations")
 	case d.Action == "continue" && l.Check == state.CheckDue:
 		l.Phase, l.Check = state.PhaseReady, state.CheckPassed
-	case d.Action == "continue" && (skipDelays || n.IterationDelay() <= 0):
+	case d.Action == "continue" && (e.state.SkipDelays || n.IterationDelay() <= 0):
 		l.Phase = state.PhaseReady
 	case d.Action == "continue":
 		l.Phase = state.PhaseDelay
@@ -54,9 +53,9 @@ func applyAction(n *plan.Node, skipDelays bool, l *state.Loop, d event.DecisionD
 	}
 }
 
-func applyStrategyAnswer(stopping bool, l *state.Loop, current event.Location, e event.Event, d event.StrategyAnswerData) error {
-	return expect(l, e, state.PhaseAsking, current.Key(event.KeyQuestion, l.Round+1), func() {
-		if stopping && causedByStop(&event.FailureData{ErrorType: d.Error, System: d.System}) {
+func (e loopEvent) applyStrategyAnswer(d event.StrategyAnswerData) error {
+	return e.expect(state.PhaseAsking, e.current.Key(event.KeyQuestion, e.loop.Round+1), func(l *state.Loop) {
+		if e.state.Stop != nil && causedByStop(&event.FailureData{ErrorType: d.Error, System: d.System}) {
 			l.Phase = state.PhaseQuestion
 			return
 		}

@@ -40,27 +40,33 @@ func isAtHookPoint(s *state.State, point plan.HookPoint, loc event.Location) boo
 	}
 }
 
-// updateCursor changes the hook cursor of the event's point. It returns an error unless the event's hook is due at the
-// point and has not answered.
-func updateCursor(s *state.State, e event.Event, name string, number int, change func(*state.HookCursor)) (event.Location, error) {
+// hookRef names a hook by its point and its number there.
+type hookRef struct {
+	point  string
+	number int
+}
+
+// updateCursor changes the hook cursor of the hook's point. It returns an error unless the event is about the hook and
+// the hook is due at the point and has not answered.
+func updateCursor(s *state.State, e event.Event, hook hookRef, change func(*state.HookCursor)) (event.Location, error) {
 	kind, loc, n, ok := e.Key.Parse()
-	if !ok || kind != event.KeyHook || n%state.HookRoundStep != number {
-		return loc, invalidTransition(e, fmt.Sprintf("key %q is not that of hook %d", e.Key, number))
+	if !ok || kind != event.KeyHook || n%state.HookRoundStep != hook.number {
+		return loc, invalidTransition(e, fmt.Sprintf("key %q is not that of hook %d", e.Key, hook.number))
 	}
-	point := plan.HookPoint(name)
+	point := plan.HookPoint(hook.point)
 	if !isAtHookPoint(s, point, loc) {
-		return loc, invalidTransition(e, "the run is not at "+name+" of "+loc.Node)
+		return loc, invalidTransition(e, "the run is not at "+hook.point+" of "+loc.Node)
 	}
 	var err error
 	s.UpdateHooks(point, loc, func(h *state.Hooks) {
 		cursor := h.HookCursor.AtPoint(point, loc.Iteration)
 		switch {
 		case cursor.Round != n/state.HookRoundStep:
-			err = invalidTransition(e, "the run is not at "+name+" of "+loc.Node)
+			err = invalidTransition(e, "the run is not at "+hook.point+" of "+loc.Node)
 		case s.Status != state.Running:
 			err = invalidTransition(e, "the session is "+string(s.Status))
-		case number <= cursor.Done:
-			err = invalidTransition(e, fmt.Sprintf("hook %d has answered already", number))
+		case hook.number <= cursor.Done:
+			err = invalidTransition(e, fmt.Sprintf("hook %d has answered already", hook.number))
 		default:
 			change(&cursor)
 			h.HookCursor = cursor
@@ -70,12 +76,12 @@ func updateCursor(s *state.State, e event.Event, name string, number int, change
 }
 
 func applyHookStart(_ *plan.Plan, s *state.State, e event.Event, d event.HookStartData) error {
-	_, err := updateCursor(s, e, d.Point, d.Hook, func(cursor *state.HookCursor) { cursor.Firing = d.Hook })
+	_, err := updateCursor(s, e, hookRef{d.Point, d.Hook}, func(cursor *state.HookCursor) { cursor.Firing = d.Hook })
 	return err
 }
 
 func applyHookSkipped(_ *plan.Plan, s *state.State, e event.Event, d event.HookSkippedData) error {
-	_, err := updateCursor(s, e, d.Point, d.Hook, func(cursor *state.HookCursor) { cursor.Done, cursor.Firing = d.Hook, 0 })
+	_, err := updateCursor(s, e, hookRef{d.Point, d.Hook}, func(cursor *state.HookCursor) { cursor.Done, cursor.Firing = d.Hook, 0 })
 	return err
 }
 
@@ -83,7 +89,7 @@ func applyHookSkipped(_ *plan.Plan, s *state.State, e event.Event, d event.HookS
 // because the run stops is called again after the resume.
 func applyHookEnd(p *plan.Plan, s *state.State, e event.Event, d event.HookCompleteData) error {
 	interrupted := s.Stop != nil && d.Failure != nil && causedByStop(d.Failure)
-	loc, err := updateCursor(s, e, d.Point, d.Hook, func(cursor *state.HookCursor) {
+	loc, err := updateCursor(s, e, hookRef{d.Point, d.Hook}, func(cursor *state.HookCursor) {
 		cursor.Firing = 0
 		if !interrupted {
 			cursor.Done = d.Hook
@@ -114,14 +120,19 @@ func applyApproval(p *plan.Plan, s *state.State, loc event.Location, q state.Que
 	}
 }
 
-// applyHookAnswer applies a hook's answer to the run.
+// applyHookAnswer applies a hook's answer to the run, and stores its text for the prompts.
 func applyHookAnswer(s *state.State, loc event.Location, d event.HookCompleteData) {
 	by := fmt.Sprintf("hook %s at %s", d.Action, d.Point)
 	n, entered := s.Nodes[s.At]
 	entered = entered && loc.Node != ""
-	restart := d.Answer == event.HookRestartStage && entered && plan.HookPoint(d.Point) != plan.PointStageStart
-	if d.Context != nil {
-		addInjection(s, plan.HookPoint(d.Point), loc, *d.Context, restart)
+	point := plan.HookPoint(d.Point)
+	restart := d.Answer == event.HookRestartStage && entered && point != plan.PointStageStart
+	switch {
+	case d.Context == nil:
+	case restart || point == plan.PointStageEnd || point == plan.PointParallelProviderEnd: // for the next visit or node
+		s.NextInjected = append(s.NextInjected, *d.Context)
+	default:
+		s.UpdateHooks(point, loc, func(h *state.Hooks) { h.Injected = append(h.Injected, *d.Context) })
 		n = s.Nodes[s.At]
 	}
 	switch {
@@ -132,20 +143,10 @@ func applyHookAnswer(s *state.State, loc event.Location, d event.HookCompleteDat
 	case d.Answer == event.HookAbort:
 		s.Stop = &state.Stop{Action: "abort", Reason: cmp.Or(d.Reason, "a hook ended the run"), By: by, Hook: true}
 	}
-	if d.Outcome != "" && plan.HookPoint(d.Point) == plan.PointStageEnd {
+	if d.Outcome != "" && point == plan.PointStageEnd {
 		n.Failure = d.Failure
 	}
 	if entered {
 		s.Nodes[s.At] = n
 	}
-}
-
-// addInjection stores a hook's text: from the end of a stage or provider for the next node, else for the scope of the
-// hook point. The text for a restarted stage is for its next visit.
-func addInjection(s *state.State, point plan.HookPoint, loc event.Location, text event.Ref, restart bool) {
-	if restart || point == plan.PointStageEnd || point == plan.PointParallelProviderEnd {
-		s.NextInjected = append(s.NextInjected, text)
-		return
-	}
-	s.UpdateHooks(point, loc, func(h *state.Hooks) { h.Injected = append(h.Injected, text) })
 }

@@ -21,11 +21,12 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 		return invalidTransition(e, "the run is not at "+loc.Node)
 	}
 	l := ref.Loop
-	if err := applyToLoop(p, *s, n, &l, ref.Location, loc, e); err != nil {
+	le := loopEvent{Event: e, plan: p, state: s, node: n, loop: &l, current: ref.Location, loc: loc}
+	if err := le.apply(); err != nil {
 		return err
 	}
 	result := decodeAttemptResult(e)
-	accountUsage(p, s, &l, ref.Loop, loc, e, result.Usage)
+	le.accountUsage(ref.Loop, result.Usage)
 	ns.SetLoop(loc, l)
 	if l.Phase == state.PhaseSteps && ns.Order != nil { // a pass without pending steps
 		endPass(n, &ns)
@@ -54,32 +55,29 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-func applyToLoop(p *plan.Plan, s state.State, n *plan.Node, l *state.Loop, current, loc event.Location, e event.Event) error {
+// apply changes the loop by the event.
+func (e loopEvent) apply() error {
 	switch e.Type {
 	case event.IterationStart, event.AttemptStart, event.Retry:
-		return applyAttemptStart(n, len(s.Context), l, current, loc, e)
+		return e.applyAttemptStart()
 	case event.AttemptComplete:
-		return decode(e, func(d event.AttemptCompleteData) error { return applyAttemptComplete(n, l, current, e, d) })
+		return decode(e.Event, e.applyAttemptComplete)
 	case event.CheckResult:
-		return decode(e, func(d event.CheckResultData) error { return applyCheckResult(s, n, l, current, e, d) })
+		return decode(e.Event, e.applyCheckResult)
 	case event.IterationComplete:
-		return decode(e, func(d event.IterationCompleteData) error { return applyIterationComplete(n, l, current, e, d) })
+		return decode(e.Event, e.applyIterationComplete)
 	case event.Error:
-		return decode(e, func(d event.FailureData) error {
-			return applyAttemptError(n, MaxAttempts(p, s, n, loc), s.Stop != nil, l, current, e, d)
-		})
+		return decode(e.Event, e.applyAttemptError)
 	case event.ToolCall, event.ToolResult, event.Checkpoint:
-		return decode(e, func(d event.ToolCallData) error { return applyToolEvent(l, current, e, d) })
+		return decode(e.Event, e.applyToolEvent)
 	case event.Decision:
-		return decode(e, func(d event.DecisionData) error { return applyDecision(n, s, l, current, e, d) })
+		return decode(e.Event, e.applyDecision)
 	case event.StrategyQuestion:
-		return expect(l, e, state.PhaseQuestion, current.Key(event.KeyQuestion, l.Round+1), func() {
-			l.Phase = state.PhaseAsking
-		})
+		return e.expect(state.PhaseQuestion, e.current.Key(event.KeyQuestion, e.loop.Round+1), func(l *state.Loop) { l.Phase = state.PhaseAsking })
 	case event.StrategyAnswer:
-		return decode(e, func(d event.StrategyAnswerData) error { return applyStrategyAnswer(s.Stop != nil, l, current, e, d) })
+		return decode(e.Event, e.applyStrategyAnswer)
 	default:
-		return invalidTransition(e, "not an event of a loop")
+		return invalidTransition(e.Event, "not an event of a loop")
 	}
 }
 

@@ -13,7 +13,7 @@ func applyQuestionAsked(_ *plan.Plan, s *state.State, e event.Event, d event.Que
 	switch {
 	case e.Key.Kind() == event.KeyHook:
 		// The hook's action is over until the answer arrives.
-		if _, err := updateCursor(s, e, d.Point, d.Hook, func(cursor *state.HookCursor) { cursor.Firing = 0 }); err != nil {
+		if _, err := updateCursor(s, e, hookRef{d.Point, d.Hook}, func(cursor *state.HookCursor) { cursor.Firing = 0 }); err != nil {
 			return err
 		}
 	case d.Kind == event.QuestionTool && !isAttempting(*s, e.Key):

@@ -57,8 +57,9 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event, d event.Kerne
 		}
 		n.UpdateLoops(path, func(loc event.Location, l *state.Loop) {
 			l.HookCursor.Firing = 0
-			if l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking {
-				chargeCutOff(p, s, loc.Node, l)
+			if l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking { // the call is charged its estimate
+				endedCall{loc.Node, l.Reserved, nil, s.Seq}.charge(p, s)
+				l.Reserved = nil
 			}
 			l.Recover(p.EffectivePolicy(p.Find(loc.Node)).Recovery)
 		})

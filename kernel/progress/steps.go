@@ -86,25 +86,32 @@ func sortSteps(steps []event.StepData) []string {
 	return order
 }
 
-// updateStep changes a step of the running node. If change returns false, the event does not fit the state, and fault
-// is the reason.
-func updateStep(p *plan.Plan, s *state.State, e event.Event, id, fault string, change func(ns state.Node, st *state.Step) bool) error {
+// stepChange is a change of a step by an event. If apply returns false, the event does not fit the state, and fault is
+// the reason.
+type stepChange struct {
+	step  string // its id
+	fault string
+	apply func(ns state.Node, st *state.Step) bool
+}
+
+// updateStep changes a step of the running node.
+func updateStep(p *plan.Plan, s *state.State, e event.Event, change stepChange) error {
 	n, ns, err := runningSteps(p, s, e)
 	if err != nil {
 		return err
 	}
-	st := ns.Steps[id]
-	if !change(ns, &st) {
-		return invalidTransition(e, fmt.Sprintf("step %q %s", id, fault))
+	st := ns.Steps[change.step]
+	if !change.apply(ns, &st) {
+		return invalidTransition(e, fmt.Sprintf("step %q %s", change.step, change.fault))
 	}
-	ns.Steps[id] = st
+	ns.Steps[change.step] = st
 	endPass(n, &ns)
 	s.Nodes[s.At] = ns
 	return nil
 }
 
 func applyStepStart(p *plan.Plan, s *state.State, e event.Event, d event.StepStartData) error {
-	return updateStep(p, s, e, d.Step, "cannot begin", func(ns state.Node, st *state.Step) bool {
+	return updateStep(p, s, e, stepChange{d.Step, "cannot begin", func(ns state.Node, st *state.Step) bool {
 		if _, ready := ns.CheckDependencies(*st); st.Status != state.StepPending || !ready {
 			return false
 		}
@@ -112,11 +119,11 @@ func applyStepStart(p *plan.Plan, s *state.State, e event.Event, d event.StepSta
 		st.Loop = state.Loop{Progress: state.Progress{Phase: state.PhaseReady}, LastIteration: state.LastIteration{Feedback: st.Loop.Feedback}}
 		st.Loop.StartAfter(st.Last)
 		return true
-	})
+	}})
 }
 
 func applyStepComplete(p *plan.Plan, s *state.State, e event.Event, d event.StepCompleteData) error {
-	return updateStep(p, s, e, d.Step, "has not ended", func(_ state.Node, st *state.Step) bool {
+	return updateStep(p, s, e, stepChange{d.Step, "has not ended", func(_ state.Node, st *state.Step) bool {
 		if st.Status != state.StepRunning || st.Loop.Phase != state.PhaseSettled {
 			return false
 		}
@@ -127,15 +134,15 @@ func applyStepComplete(p *plan.Plan, s *state.State, e event.Event, d event.Step
 			st.Loop = state.Loop{}
 		}
 		return true
-	})
+	}})
 }
 
 func applyStepBlocked(p *plan.Plan, s *state.State, e event.Event, d event.StepBlockedData) error {
-	return updateStep(p, s, e, d.Step, "is not blocked", func(ns state.Node, st *state.Step) bool {
+	return updateStep(p, s, e, stepChange{d.Step, "is not blocked", func(ns state.Node, st *state.Step) bool {
 		if by, _ := ns.CheckDependencies(*st); st.Status != state.StepPending || by == "" {
 			return false
 		}
 		st.Status, st.Reason = state.StepBlocked, "step "+d.By+" failed"
 		return true
-	})
+	}})
 }

@@ -79,8 +79,11 @@ func updateGuardrails(p *plan.Plan, before state.State, s *state.State, e event.
 			if l.HookCursor.Firing > 0 || n.Branches[loc.Branch].HookCursor.Firing > 0 {
 				return
 			}
-			settleOverrun(p, before, *s, e, loc, l)
-			if l.Phase == state.PhaseSettled && before.LoopAt(loc).Phase != state.PhaseSettled {
+			old := before.LoopAt(loc)
+			if g, reached := ReachedGuardrail(p, *s, loc); reached {
+				settleOverrun(g.Failure(p, *s, loc), e, old, l)
+			}
+			if l.Phase == state.PhaseSettled && old.Phase != state.PhaseSettled {
 				s.DropQuestions(func(q state.Question) bool { return q.FromLoopHook(loc) })
 			}
 		})
@@ -114,23 +117,18 @@ func shiftTimers(before state.Status, s *state.State, e event.Event) error {
 	return nil
 }
 
-// settleOverrun settles a loop beyond a guardrail once it has no effect in flight and no open question. An attempt or
-// a decision that fails after the guardrail was reached was cancelled for it.
-func settleOverrun(p *plan.Plan, before, s state.State, e event.Event, loc event.Location, l *state.Loop) {
-	g, reached := ReachedGuardrail(p, s, loc)
-	old := before.LoopAt(loc)
+// settleOverrun settles a loop beyond a guardrail, with the failure d, once it has no effect in flight and no open
+// question. An attempt or a decision that fails after the guardrail was reached was cancelled for it.
+func settleOverrun(d *event.FailureData, e event.Event, old state.Loop, l *state.Loop) {
 	attempt := e.Type == event.Error && old.Phase == state.PhaseAttempt
 	switch l.Phase {
 	case state.PhaseEnter, state.PhaseAttempt, state.PhaseSteps, state.PhaseMeasure, state.PhaseSettle, state.PhaseAsking, state.PhaseDecide, state.PhaseCutOff:
 		return
 	case state.PhaseSettled:
-		decision := e.Type == event.Decision && old.Phase == state.PhaseDecide && l.Failure != nil
-		reached = reached && (attempt || decision)
+		if decision := e.Type == event.Decision && old.Phase == state.PhaseDecide && l.Failure != nil; !attempt && !decision {
+			return
+		}
 	}
-	if !reached {
-		return
-	}
-	d := g.Failure(p, s, loc)
 	if attempt { // the attempt's own event has reported its failure
 		d.Attempt = old.Attempt
 	}

@@ -20,12 +20,23 @@ func invalidTransition(e event.Event, reason string) error {
 	return fmt.Errorf("%w: event %d (%s): %s", ErrInvalidTransition, e.Seq, e.Type, reason)
 }
 
-// expect applies change if the loop is in the phase and waits for the key.
-func expect(l *state.Loop, e event.Event, phase state.Phase, key event.Key, change func()) error {
-	if l.Phase != phase || e.Key != key {
-		return invalidTransition(e, fmt.Sprintf("the loop is in phase %s and waits for %s", l.Phase, key))
+// loopEvent is an event of an iteration loop, with the loop that it changes.
+type loopEvent struct {
+	event.Event
+	plan    *plan.Plan
+	state   *state.State // still with the loop before the event
+	node    *plan.Node   // the stage of the loop
+	loop    *state.Loop
+	current event.Location // of the loop's current iteration
+	loc     event.Location // in the event's key
+}
+
+// expect changes the loop if it is in the phase and waits for the key.
+func (e loopEvent) expect(phase state.Phase, key event.Key, change func(l *state.Loop)) error {
+	if e.loop.Phase != phase || e.Key != key {
+		return invalidTransition(e.Event, fmt.Sprintf("the loop is in phase %s and waits for %s", e.loop.Phase, key))
 	}
-	change()
+	change(e.loop)
 	return nil
 }
 

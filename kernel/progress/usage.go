@@ -2,8 +2,6 @@ package progress
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -11,22 +9,22 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// accountUsage reserves the allowance of a call that begins, and charges the usage u of a call that ends.
-func accountUsage(p *plan.Plan, s *state.State, l *state.Loop, old state.Loop, loc event.Location, e event.Event, u *event.Usage) {
+// accountUsage reserves the allowance of a call that begins, and charges the usage u of a call that ends. The loop was
+// old before the event.
+func (e loopEvent) accountUsage(old state.Loop, u *event.Usage) {
+	p, s, l := e.plan, e.state, e.loop
 	if l.Phase != old.Phase && (l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking) {
-		l.Reserved, _ = Reserve(p, *s, loc.Node)
+		l.Reserved, _ = Reserve(p, *s, e.loc.Node)
 		return
 	}
 	s.Usage = s.Usage.Plus(u)
 	if old.Phase != state.PhaseAttempt && old.Phase != state.PhaseAsking || l.Phase == old.Phase {
 		return
 	}
-	if u == nil && failedBeforeCall(e) {
+	if u == nil && failedBeforeCall(e.Event) {
 		u = &event.Usage{InputTokens: new(int64), OutputTokens: new(int64), CostUSD: new(float64)}
 	}
-	for scope, part := range old.Reserved {
-		chargeCall(p, s, loc.Node, scope, part, u, e.Seq)
-	}
+	endedCall{e.loc.Node, old.Reserved, u, e.Seq}.charge(p, s)
 	l.Reserved = nil
 }
 
@@ -49,12 +47,27 @@ func failedBeforeCall(e event.Event) bool {
 	}
 }
 
-// chargeCall adds the usage of a call to a scope. A call with unknown usage is charged its estimate.
-func chargeCall(p *plan.Plan, s *state.State, path, scope string, part state.Amount, u *event.Usage, seq int64) {
-	c := s.Charges[scope]
+// endedCall is a call of a provider that has ended.
+type endedCall struct {
+	path     string                  // of its node
+	reserved map[string]state.Amount // by the scope of the ceiling
+	usage    *event.Usage            // nil if unknown
+	seq      int64                   // of the event that ended it
+}
+
+// charge adds the call's usage to every scope with a reservation.
+func (call endedCall) charge(p *plan.Plan, s *state.State) {
+	for scope := range call.reserved {
+		call.chargeScope(p, s, scope)
+	}
+}
+
+// chargeScope adds the call's usage to a scope. A call with unknown usage is charged its estimate.
+func (call endedCall) chargeScope(p *plan.Plan, s *state.State, scope string) {
+	c, part, u := s.Charges[scope], call.reserved[scope], call.usage
 	c.Attempts++
 	reserveUSD, reserveTokens := 0.0, int64(0)
-	for _, ceiling := range p.Ceilings(path) {
+	for _, ceiling := range p.Ceilings(call.path) {
 		if ceiling.Scope == scope {
 			reserveUSD, reserveTokens = max(reserveUSD, ceiling.Cost.ReserveUSD), max(reserveTokens, ceiling.Cost.ReserveTokens)
 		}
@@ -79,9 +92,9 @@ func chargeCall(p *plan.Plan, s *state.State, path, scope string, part state.Amo
 			c.Tokens += estimate(*part.Tokens, reserveTokens, c.HighestTokens)
 		}
 	}
-	for _, ceiling := range p.Ceilings(path) {
+	for _, ceiling := range p.Ceilings(call.path) {
 		if warn := ceiling.Cost.WarnUSD; ceiling.Scope == scope && warn > 0 && c.USD >= warn && c.WarnedAt == 0 {
-			c.WarnedAt = seq
+			c.WarnedAt = call.seq
 		}
 	}
 	put(&s.Charges, scope, c)
@@ -105,14 +118,6 @@ func countTokens(u *event.Usage) (tokens int64, known bool) {
 		}
 	}
 	return tokens, true
-}
-
-// chargeCutOff charges the loop's call, which a dead kernel had in flight, its estimate.
-func chargeCutOff(p *plan.Plan, s *state.State, path string, l *state.Loop) {
-	for _, scope := range slices.Sorted(maps.Keys(l.Reserved)) {
-		chargeCall(p, s, path, scope, l.Reserved[scope], nil, s.Seq)
-	}
-	l.Reserved = nil
 }
 
 // renewCeilings adds the ceiling's amount once more in the exhausted scopes of a node. If no scope is exhausted,

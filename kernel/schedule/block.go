@@ -12,7 +12,8 @@ import (
 
 // decideBlock advances every provider independently. When all have ended, the block ends; if all have succeeded, its
 // manifest is written first. A provider that waits for the user pauses the run once all others have ended or wait.
-func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
+func (v visit) decideBlock() []Command {
+	n, ns := v.node, v.nodeState
 	var cmds, waits []Command
 	ended := 0
 	for i := range n.Providers {
@@ -23,7 +24,7 @@ func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 		case b.Status != state.NodeRunning:
 			ended++
 		default:
-			due := decideBranch(p, s, n, ns, id, b)
+			due := v.decideBranch(id, b)
 			if isResting(due) {
 				waits = append(waits, due...)
 				continue
@@ -33,42 +34,37 @@ func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 	}
 	switch {
 	case ended == len(n.Providers):
-		return endBlock(p, s, n, ns)
+		return v.endBlock()
 	case ended+len(waits) == len(n.Providers):
-		return decideRest(p, s, waits)
+		return decideRest(v.plan, v.state, waits)
 	default:
 		return cmds
 	}
 }
 
 // endBlock completes a block whose providers have all ended. If none has failed, it writes the manifest first.
-func endBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
-	_, written := ns.Artifacts[event.Manifest]
-	if written || progress.FailedBranches(n, ns) != nil {
-		return completeNode(p, s, n, ns)
+func (v visit) endBlock() []Command {
+	if _, written := v.nodeState.Artifacts[event.Manifest]; written || progress.FailedBranches(v.node, v.nodeState) != nil {
+		return v.complete()
 	}
-	loc := ns.IterationLocation(n.Path)
+	loc := v.nodeState.IterationLocation(v.node.Path)
 	return []Command{{Kind: WriteManifest, Key: loc.Key(event.KeyManifest, 1), Location: loc}}
 }
 
 // decideBranch continues the loop of the provider's current stage, or ends the provider's work.
-func decideBranch(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, id string, b state.Branch) []Command {
-	loc := ns.BranchLocation(n.Path, id)
-	point := plan.PointParallelProviderStart
-	if b.Loop.Phase == state.PhaseSettled {
-		point = plan.PointParallelProviderEnd
-	}
-	if cmds, passed := decideProviderHooks(p, s, point, n, loc, b); !passed {
+func (v visit) decideBranch(id string, b state.Branch) []Command {
+	loc := v.nodeState.BranchLocation(v.node.Path, id)
+	if cmds, passed := v.decideProviderHooks(loc, b); !passed {
 		return cmds
 	}
 	if b.Loop.Phase == state.PhaseSettled {
-		return record(branchCompleteEvent(n, id, b))
+		return record(branchCompleteEvent(v.node, id, b))
 	}
-	stage := progress.StageAt(p, s, loc)
+	stage := progress.StageAt(v.plan, v.state, loc)
 	if stage == nil {
-		return record(planMismatchEvent(s))
+		return record(planMismatchEvent(v.state))
 	}
-	return decideLoop(p, s, stage, loc, b.Loop)
+	return stageLoop{v.plan, v.state, stage, loc, b.Loop}.decide()
 }
 
 func blockStartEvent(n *plan.Node) event.Event {
@@ -106,12 +102,13 @@ func branchCompleteEvent(n *plan.Node, id string, b state.Branch) event.Event {
 }
 
 // decideProviderHooks returns the commands for the hooks before or after the work of a provider in a block.
-func decideProviderHooks(p *plan.Plan, s state.State, point plan.HookPoint, n *plan.Node, loc event.Location, b state.Branch) (cmds []Command, passed bool) {
-	if point == plan.PointParallelProviderStart {
+func (v visit) decideProviderHooks(loc event.Location, b state.Branch) (cmds []Command, passed bool) {
+	point := plan.PointParallelProviderEnd
+	if b.Loop.Phase != state.PhaseSettled {
 		if b.Stage > 0 || !b.Loop.IsFresh() {
 			return nil, true
 		}
-		loc.Iteration = 0
+		point, loc.Iteration = plan.PointParallelProviderStart, 0
 	}
-	return newHookPoint(point, n, loc, b.HookCursor).dueCommands(p, s)
+	return newHookPoint(point, v.node, loc, b.HookCursor).dueCommands(v.plan, v.state)
 }

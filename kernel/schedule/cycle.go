@@ -14,8 +14,8 @@ import (
 )
 
 // overLimit describes the cycle limit that blocks another transition over the edge. It returns "" if there is none.
-func overLimit(p *plan.Plan, s state.State, n *plan.Node, route plan.Route, pass string) string {
-	c, limits := s.Cycles[route.Name], p.CycleLimits(n)
+func overLimit(s state.State, limits plan.Cycles, route plan.Route, pass string) string {
+	c := s.Cycles[route.Name]
 	switch {
 	case c.Count > route.Limit:
 		return fmt.Sprintf("%s has been taken %d times, beyond its limit of %d", route.Name, c.Count, route.Limit)

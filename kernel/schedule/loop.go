@@ -14,39 +14,48 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// decideLoop returns the next commands of an iteration loop: attempt, decide, delay, repeat.
-func decideLoop(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) []Command {
-	switch l.Phase {
+// stageLoop is the iteration loop of a stage at its location.
+type stageLoop struct {
+	plan  *plan.Plan
+	state state.State
+	node  *plan.Node
+	loc   event.Location // of the loop's current iteration
+	loop  state.Loop
+}
+
+// decide returns the next commands of the loop: attempt, decide, delay, repeat.
+func (l stageLoop) decide() []Command {
+	switch l.loop.Phase {
 	case state.PhaseEnter:
-		return decideCheck(s, n, plan.AtEnter, loc, l)
+		return l.decideCheck(plan.AtEnter)
 	case state.PhaseReady:
-		if cmds, passed := beforeIteration(p, s, n, loc, l); !passed {
+		if cmds, passed := l.beforeIteration(); !passed {
 			return cmds
 		}
-		if cmds, affordable := checkBudget(p, s, n, loc, l); !affordable {
+		if cmds, affordable := l.checkBudget(); !affordable {
 			return cmds
 		}
-		return startAttempt(n, progress.NodeName(p, s, n), progress.MaxAttempts(p, s, n, loc), loc, l)
+		return l.startAttempt()
 	case state.PhaseMeasure:
-		return decideCheck(s, n, plan.AtExit, loc, l)
+		return l.decideCheck(plan.AtExit)
 	case state.PhaseSettle:
-		return []Command{{Kind: Settle, Key: l.SettleKey(loc), Location: loc, Attempt: l.Attempt}}
+		return []Command{{Kind: Settle, Key: l.loop.SettleKey(l.loc), Location: l.loc, Attempt: l.loop.Attempt}}
 	case state.PhaseBackoff:
-		return setTimer(s, loc, state.PurposeBackoff, l.Attempt+1, backoff(p, n, l)) // the number of the next attempt
+		return l.setTimer(state.PurposeBackoff, l.loop.Attempt+1, l.backoff()) // the number of the next attempt
 	case state.PhaseDelay:
-		return setTimer(s, loc, "delay", 1, n.IterationDelay())
+		return l.setTimer("delay", 1, l.node.IterationDelay())
 	case state.PhaseDecide:
-		if cmds, passed := afterIteration(p, s, n, loc, l); !passed {
+		if cmds, passed := l.afterIteration(); !passed {
 			return cmds
 		}
-		return []Command{{Kind: Strategy, Key: loc.Key(event.KeyDecide, l.Round+1), Location: loc, Round: l.Round}}
+		return []Command{{Kind: Strategy, Key: l.loc.Key(event.KeyDecide, l.loop.Round+1), Location: l.loc, Round: l.loop.Round}}
 	case state.PhaseQuestion:
-		if cmds, affordable := checkBudget(p, s, n, loc, l); !affordable {
+		if cmds, affordable := l.checkBudget(); !affordable {
 			return cmds
 		}
-		return putQuestion(loc, l)
+		return l.putQuestion()
 	case state.PhaseCutOff:
-		return askAboutCutOff(p, s, n, loc, l)
+		return l.askAboutCutOff()
 	default: // an effect is in flight
 		return nil
 	}
@@ -54,35 +63,36 @@ func decideLoop(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l
 
 // startAttempt begins the next iteration, or the next attempt of the unfinished iteration. Under check_before an
 // iteration begins without an attempt.
-func startAttempt(n *plan.Node, name string, allowed int, loc event.Location, l state.Loop) []Command {
-	loc.Iteration = l.Completed + 1
-	attempt := l.Attempt + 1
-	key := loc.Key(event.KeyAttempt, attempt)
+func (l stageLoop) startAttempt() []Command {
+	l.loc.Iteration = l.loop.Completed + 1
+	attempt, cursor := l.loop.Attempt+1, l.loc.Cursor()
+	key := l.loc.Key(event.KeyAttempt, attempt)
 	var e event.Event
 	switch {
 	case attempt > 1:
-		e = event.New(event.Retry, loc.Cursor(), key, retryData(n, allowed, loc, l))
-	case l.Check == state.CheckPassed:
-		e = event.New(event.AttemptStart, loc.Cursor(), key, struct{}{})
+		e = event.New(event.Retry, cursor, key, l.retryData())
+	case l.loop.Check == state.CheckPassed:
+		e = event.New(event.AttemptStart, cursor, key, struct{}{})
 	default:
-		e = iterationStartEvent(n, name, loc, key)
+		e = event.New(event.IterationStart, cursor, key, l.iterationStartData())
 	}
 	e.Attempt = attempt
-	if l.Check == state.CheckDue || progress.PassesSteps(n, loc) {
+	if l.loop.Check == state.CheckDue || progress.PassesSteps(l.node, l.loc) {
 		return record(e)
 	}
-	return []Command{{Kind: Attempt, Key: key, Event: &e, Location: loc, Attempt: attempt}}
+	return []Command{{Kind: Attempt, Key: key, Event: &e, Location: l.loc, Attempt: attempt}}
 }
 
-func iterationStartEvent(n *plan.Node, name string, loc event.Location, key event.Key) event.Event {
-	d := event.IterationStartData{Stage: name, Type: n.Ref}
+func (l stageLoop) iterationStartData() event.IterationStartData {
+	n := l.node
+	d := event.IterationStartData{Stage: progress.NodeName(l.plan, l.state, n), Type: n.Ref}
 	if n.Provider != nil {
 		d.Provider, d.Model = n.Provider.EventName(), n.Provider.Model
 	}
-	if loc.Branch != "" {
-		d.Ref, d.StageIndex = n.Ref, stageIndex(loc)
+	if l.loc.Branch != "" {
+		d.Ref, d.StageIndex = n.Ref, stageIndex(l.loc)
 	}
-	return event.New(event.IterationStart, loc.Cursor(), key, d)
+	return d
 }
 
 // stageIndex returns the position of the location's stage in its block.
@@ -95,99 +105,100 @@ func stageIndex(loc event.Location) *int {
 }
 
 // setTimer arms the loop's timer once.
-func setTimer(s state.State, loc event.Location, purpose string, i int, after time.Duration) []Command {
-	key := loc.Key(event.KeyTimer, i)
-	if _, armed := s.Timers[key]; armed {
+func (l stageLoop) setTimer(purpose string, i int, after time.Duration) []Command {
+	key := l.loc.Key(event.KeyTimer, i)
+	if _, armed := l.state.Timers[key]; armed {
 		return nil
 	}
-	return record(event.New(event.TimerSet, loc.Cursor(), key, event.TimerSetData{Purpose: purpose, After: after}))
+	return record(event.New(event.TimerSet, l.loc.Cursor(), key, event.TimerSetData{Purpose: purpose, After: after}))
 }
 
-func putQuestion(loc event.Location, l state.Loop) []Command {
-	key := loc.Key(event.KeyQuestion, l.Round+1)
-	e := event.New(event.StrategyQuestion, loc.Cursor(), key,
-		event.StrategyQuestionData{Provider: l.Question.Provider, Model: l.Question.Model, Round: l.Round})
-	return []Command{{Kind: Question, Key: key, Event: &e, Location: loc, Round: l.Round}}
+func (l stageLoop) putQuestion() []Command {
+	q, round := l.loop.Question, l.loop.Round
+	key := l.loc.Key(event.KeyQuestion, round+1)
+	e := event.New(event.StrategyQuestion, l.loc.Cursor(), key, event.StrategyQuestionData{Provider: q.Provider, Model: q.Model, Round: round})
+	return []Command{{Kind: Question, Key: key, Event: &e, Location: l.loc, Round: round}}
 }
 
 // askAboutCutOff asks the user about an interrupted attempt: under recovery "ask", with a tool call that must not run
 // twice, or with an unanswered question. Resuming the paused run also approves the repeat.
-func askAboutCutOff(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) []Command {
-	subject := n.ID
-	if loc.Step != "" {
-		subject = fmt.Sprintf("step %s of %s", loc.Step, n.ID)
+func (l stageLoop) askAboutCutOff() []Command {
+	subject := l.node.ID
+	if l.loc.Step != "" {
+		subject = fmt.Sprintf("step %s of %s", l.loc.Step, subject)
 	}
 	text := fmt.Sprintf("iteration %d of %s was interrupted and may have had effects%s; resume repeats it, abort ends the run",
-		loc.Iteration, subject, describeUncertain(l.Calls))
+		l.loc.Iteration, subject, describeUncertain(l.loop.Calls))
 	remedy := ""
-	if l.Failure != nil {
-		text, remedy = l.Failure.Message+"; "+text, l.Failure.Remedy
+	if f := l.loop.Failure; f != nil {
+		text, remedy = f.Message+"; "+text, f.Remedy
 	}
-	return escalate(p, s, n, escalation{key: l.CutOffKey(loc), cursor: loc.Cursor(), text: text, remedy: remedy})
+	return escalate(l.plan, l.state, l.node, escalation{key: l.loop.CutOffKey(l.loc), cursor: l.loc.Cursor(), text: text, remedy: remedy})
 }
 
 // backoff returns the pause before the next attempt: the configured or default pause, or the service's retry-after if
 // that is longer.
-func backoff(p *plan.Plan, n *plan.Node, l state.Loop) time.Duration {
-	pause := min(firstBackoff*math.Pow(2, float64(l.Attempt-1)), maxBackoff)
+func (l stageLoop) backoff() time.Duration {
+	pause := min(firstBackoff*math.Pow(2, float64(l.loop.Attempt-1)), maxBackoff)
 	pauses := ladderBackoff
-	if !p.HasRetryLadder(n) {
+	if !l.plan.HasRetryLadder(l.node) {
 		pauses = nil
 	}
-	if r := p.EffectivePolicy(n).Retry; r != nil && len(r.Backoff) > 0 {
+	if r := l.plan.EffectivePolicy(l.node).Retry; r != nil && len(r.Backoff) > 0 {
 		pauses = r.Backoff
 	}
 	if len(pauses) > 0 {
-		pause = pauses[min(l.Attempt, len(pauses))-1]
+		pause = pauses[min(l.loop.Attempt, len(pauses))-1]
 	}
-	if l.Failure != nil {
-		pause = max(pause, l.Failure.RetryAfter)
+	if f := l.loop.Failure; f != nil {
+		pause = max(pause, f.RetryAfter)
 	}
 	return plan.Seconds(pause)
 }
 
 // retryData describes the next attempt: an artifact retry, or an ordinary retry.
-func retryData(n *plan.Node, allowed int, loc event.Location, l state.Loop) event.RetryData {
-	if l.IsArtifactRetry() {
-		return event.RetryData{Rung: event.RungArtifact, N: l.ArtifactRetries, Max: n.Artifact.MaxRetries()}
+func (l stageLoop) retryData() event.RetryData {
+	if l.loop.IsArtifactRetry() {
+		return event.RetryData{Rung: event.RungArtifact, N: l.loop.ArtifactRetries, Max: l.node.Artifact.MaxRetries()}
 	}
 	rung := event.RungAttempt
-	if loc.Step != "" {
+	if l.loc.Step != "" {
 		rung = event.RungStep
 	}
-	return event.RetryData{Rung: rung, N: l.Attempt + 1 - l.ArtifactRetries, Max: allowed}
+	return event.RetryData{Rung: rung, N: l.loop.Attempt + 1 - l.loop.ArtifactRetries, Max: progress.MaxAttempts(l.plan, l.state, l.node, l.loc)}
 }
 
 // decideCheck returns the command for the next check at the moment, nil if all have run. The entry checks of a node
 // run before its first iteration and again in every stage retry.
-func decideCheck(s state.State, n *plan.Node, moment string, loc event.Location, l state.Loop) []Command {
+func (l stageLoop) decideCheck(moment string) []Command {
 	if moment == plan.AtEnter {
-		loc.Iteration = 0
+		l.loc.Iteration = 0
 	}
-	c, number := progress.NextCheck(n, moment, l)
+	c, number := progress.NextCheck(l.node, moment, l.loop)
 	if number == 0 {
 		return nil
 	}
-	return []Command{{Kind: Check, Key: s.CheckKey(loc, number), Location: loc, Check: c.ID}}
+	return []Command{{Kind: Check, Key: l.state.CheckKey(l.loc, number), Location: l.loc, Check: c.ID}}
 }
 
-// checkBudget reports whether a call at the location is affordable. If not, the loop waits for other calls to end, or
+// checkBudget reports whether the loop's next call is affordable. If not, the loop waits for other calls to end, or
 // the commands end it as over its budget.
-func checkBudget(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, affordable bool) {
-	if progress.PassesSteps(n, loc) || l.Check == state.CheckDue {
+func (l stageLoop) checkBudget() (cmds []Command, affordable bool) {
+	n, loc := l.node, l.loc
+	if progress.PassesSteps(n, loc) || l.loop.Check == state.CheckDue {
 		return nil, true
 	}
-	_, shortfall := progress.Reserve(p, s, loc.Node)
+	_, shortfall := progress.Reserve(l.plan, l.state, loc.Node)
 	switch {
 	case shortfall == nil:
 		return nil, true
 	case shortfall.CanWait:
 		return nil, false
 	}
-	key := loc.Key(event.KeyQuestion, l.Round+1)
-	if l.Phase == state.PhaseReady {
-		loc.Iteration = l.Completed + 1
-		key = loc.Key(event.KeyAttempt, l.Attempt+1)
+	key := loc.Key(event.KeyQuestion, l.loop.Round+1)
+	if l.loop.Phase == state.PhaseReady {
+		loc.Iteration = l.loop.Completed + 1
+		key = loc.Key(event.KeyAttempt, l.loop.Attempt+1)
 	}
 	d := event.FailureData{
 		Code: failure.BudgetExceeded.Code(), ErrorType: string(failure.BudgetExceeded), Node: n.ID, Stage: n.ID, Step: loc.Step,
@@ -198,21 +209,21 @@ func checkBudget(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, 
 }
 
 // beforeIteration returns the commands for the hooks before a new iteration; a retry has none.
-func beforeIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, passed bool) {
-	if l.Attempt > 0 {
+func (l stageLoop) beforeIteration() (cmds []Command, passed bool) {
+	if l.loop.Attempt > 0 {
 		return nil, true
 	}
-	loc.Iteration = l.Completed + 1
-	return newHookPoint(plan.PointIterationStart, n, loc, l.HookCursor).dueCommands(p, s)
+	l.loc.Iteration = l.loop.Completed + 1
+	return newHookPoint(plan.PointIterationStart, l.node, l.loc, l.loop.HookCursor).dueCommands(l.plan, l.state)
 }
 
 // afterIteration returns the commands for the hooks after an iteration, before the strategy is asked about it.
-func afterIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, passed bool) {
-	if l.Completed == 0 || l.Round > 0 || l.Check == state.CheckDue {
+func (l stageLoop) afterIteration() (cmds []Command, passed bool) {
+	if l.loop.Completed == 0 || l.loop.Round > 0 || l.loop.Check == state.CheckDue {
 		return nil, true
 	}
-	loc.Iteration = l.Completed
-	return newHookPoint(plan.PointIterationEnd, n, loc, l.HookCursor).dueCommands(p, s)
+	l.loc.Iteration = l.loop.Completed
+	return newHookPoint(plan.PointIterationEnd, l.node, l.loc, l.loop.HookCursor).dueCommands(l.plan, l.state)
 }
 
 // ladderBackoff are the pauses in seconds between the attempts of nodes with transitions or steps (K26).

@@ -16,34 +16,35 @@ func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 	if !entered || ns.Status != state.NodeRunning {
 		return record(nodeStartEvent(p, s, n))
 	}
+	v := visit{p, s, n, ns}
 	if ns.Restart != nil {
-		return decideRestart(p, s, n, ns)
+		return v.decideRestart()
 	}
 	if p.Skipped(n) {
-		return skipNode(p, s, n, &event.Cursor{NodePath: n.Path}, "skipped by the user")
+		return v.skip(&event.Cursor{NodePath: n.Path}, "skipped by the user")
 	}
 	switch {
 	case ns.Inspect:
-		return inspectInput(n, ns)
+		return []Command{{Kind: Inspect, Key: ns.InputKey(n.Path), Location: ns.Location(n.Path)}}
 	case ns.Skip != "":
-		return skipNode(p, s, n, ns.Location(n.Path).Cursor(), ns.Skip)
+		return v.skip(ns.Location(n.Path).Cursor(), ns.Skip)
 	case ns.InputFailure != nil:
-		return completeNode(p, s, n, ns)
+		return v.complete()
 	}
-	if cmds, passed := decideStartHooks(p, s, n, ns); !passed {
+	if cmds, passed := v.decideStartHooks(); !passed {
 		return cmds
 	}
 	switch {
 	case n.Kind == plan.KindParallel:
-		return decideBlock(p, s, n, ns)
+		return v.decideBlock()
 	case n.Kind == plan.KindPipeline:
-		return decideEmbedded(p, s, n, ns)
+		return v.decideEmbedded()
 	case ns.Loop.Phase == state.PhaseSettled:
-		return completeNode(p, s, n, ns)
+		return v.complete()
 	case ns.Loop.Phase == state.PhaseSteps:
-		return decideSteps(p, s, n, ns)
+		return v.decideSteps()
 	default:
-		return decideLoop(p, s, n, ns.IterationLocation(n.Path), ns.Loop)
+		return stageLoop{p, s, n, ns.IterationLocation(n.Path), ns.Loop}.decide()
 	}
 }
 
@@ -71,22 +72,22 @@ func embeddedStartEvent(p *plan.Plan, n *plan.Node) event.Event {
 
 // decideEmbedded runs a pipeline node that was entered. Each run goes through the embedded plan, from its first node
 // until a transition leads back to this node.
-func decideEmbedded(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
-	limit := p.MaxRuns(n)
+func (v visit) decideEmbedded() []Command {
+	n, ns, limit := v.node, v.nodeState, v.plan.MaxRuns(v.node)
 	if ns.Runs < limit {
 		return record(event.New(event.NodeRunStart, &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs + 1}, "",
 			event.RunStartData{Name: n.ID, N: ns.Runs + 1, Max: limit}))
 	}
 	if progress.NeedsDeliverable(n, ns) {
-		loc := ns.Location(n.Path)
-		return []Command{{Kind: Settle, Key: ns.DeliverableKey(n.Path), Location: loc}}
+		return []Command{{Kind: Settle, Key: ns.DeliverableKey(n.Path), Location: ns.Location(n.Path)}}
 	}
-	return completeNode(p, s, n, ns)
+	return v.complete()
 }
 
 // decideRestart enters the node again once none of its effects is in flight. Beyond the limit the user must agree,
 // because a hook that rejects every result could repeat the stage without end.
-func decideRestart(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
+func (v visit) decideRestart() []Command {
+	p, s, n, ns := v.plan, v.state, v.node, v.nodeState
 	if len(ns.EffectsInFlight(n.Path)) > 0 {
 		return nil
 	}
@@ -94,8 +95,7 @@ func decideRestart(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []C
 	if ns.Restart.Approved || ns.Visit-s.PriorVisits[n.Path] <= limit {
 		return record(nodeStartEvent(p, s, n))
 	}
-	key := ns.RestartKey(n.Path)
-	return escalate(p, s, n, escalation{key: key, cursor: ns.Location(n.Path).Cursor(), shown: shownFiles(ns.Loop), text: fmt.Sprintf(
+	return escalate(p, s, n, escalation{key: ns.RestartKey(n.Path), cursor: ns.Location(n.Path).Cursor(), shown: shownFiles(ns.Loop), text: fmt.Sprintf(
 		"a hook restarts %s again (%s), but policy.feedback allows %d; approve allows it, reject ends the run", n.ID, cmp.Or(ns.Restart.Reason, "no reason given"), limit)})
 }
 
@@ -115,15 +115,10 @@ func maxRestarts(p *plan.Plan, n *plan.Node) int {
 // defaultRestarts is how often hooks may restart a node (REQUIREMENTS K31).
 const defaultRestarts = 3
 
-// inspectInput returns the command that inspects the input artifact.
-func inspectInput(n *plan.Node, ns state.Node) []Command {
-	loc := ns.Location(n.Path)
-	return []Command{{Kind: Inspect, Key: ns.InputKey(n.Path), Location: loc}}
-}
-
-// skipNode completes a node without running it. The node has been entered, so that the journal shows it. The edge
+// skip completes a node without running it. The node has been entered, so that the journal shows it. The edge
 // for a skip leads forward or ends the run.
-func skipNode(p *plan.Plan, s state.State, n *plan.Node, cursor *event.Cursor, reason string) []Command {
+func (v visit) skip(cursor *event.Cursor, reason string) []Command {
+	p, s, n := v.plan, v.state, v.node
 	d := event.NodeCompleteData{
 		Name: progress.NodeName(p, s, n), Status: string(state.NodeSkipped), Reason: reason,
 		Outcome: string(plan.OutcomeSkip), To: p.Route(n, plan.OutcomeSkip).To,
@@ -131,14 +126,14 @@ func skipNode(p *plan.Plan, s state.State, n *plan.Node, cursor *event.Cursor, r
 	if d.To != plan.ToFailed {
 		return record(event.New(event.NodeComplete, cursor, "", d))
 	}
-	d.Status, d.Failure = string(state.NodeFailed), outcomeFailure(n, s.Nodes[n.Path], progress.Outcome{Outcome: plan.OutcomeSkip, Reason: reason})
+	d.Status, d.Failure = string(state.NodeFailed), v.outcomeFailure(progress.Outcome{Outcome: plan.OutcomeSkip, Reason: reason})
 	return completeSession(p, s, event.New(event.NodeComplete, cursor, "", d))
 }
 
 // decideStartHooks returns the commands for the stage_start hooks of a node that was entered and has not begun.
-func decideStartHooks(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) (cmds []Command, passed bool) {
-	if ns.HasBegun() {
+func (v visit) decideStartHooks() (cmds []Command, passed bool) {
+	if v.nodeState.HasBegun() {
 		return nil, true
 	}
-	return newHookPoint(plan.PointStageStart, n, ns.Location(n.Path), ns.HookCursor).dueCommands(p, s)
+	return newHookPoint(plan.PointStageStart, v.node, v.nodeState.Location(v.node.Path), v.nodeState.HookCursor).dueCommands(v.plan, v.state)
 }

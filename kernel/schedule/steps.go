@@ -9,7 +9,8 @@ import (
 
 // decideSteps runs a pass over the steps of a node: in plan order, each step begins when its dependencies are done. A
 // step that waits for the user pauses the run when nothing else of the pass can continue.
-func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
+func (v visit) decideSteps() []Command {
+	n, ns := v.node, v.nodeState
 	if ns.Order == nil {
 		loc := ns.IterationLocation(n.Path)
 		return []Command{{Kind: PlanSteps, Key: loc.Key(event.KeyPlan, 1), Location: loc}}
@@ -22,7 +23,7 @@ func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 			continue
 		}
 		running++
-		due := decideStep(p, s, n, ns, i)
+		due := v.decideStep(i)
 		if isResting(due) {
 			waits = append(waits, due...)
 			continue
@@ -31,18 +32,17 @@ func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 	}
 	cmds = append(cmds, beginSteps(n, ns, running)...)
 	if len(cmds) == 0 && len(waits) > 0 && len(waits) == running {
-		return decideRest(p, s, waits)
+		return decideRest(v.plan, v.state, waits)
 	}
 	return cmds
 }
 
 // decideStep continues the loop of a running step, or ends the step.
-func decideStep(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, i int) []Command {
-	id := ns.Order[i]
-	st := ns.Steps[id]
-	loc := ns.StepLocation(n.Path, id)
+func (v visit) decideStep(i int) []Command {
+	ns, id := v.nodeState, v.nodeState.Order[i]
+	st, loc := ns.Steps[id], ns.StepLocation(v.node.Path, id)
 	if st.Loop.Phase != state.PhaseSettled {
-		return decideLoop(p, s, n, loc, st.Loop)
+		return stageLoop{v.plan, v.state, v.node, loc, st.Loop}.decide()
 	}
 	d := event.StepCompleteData{
 		Step: id, Title: st.Title, Status: string(state.StepComplete), Outcome: st.Loop.Outcome, Reason: st.Loop.Reason,

@@ -15,12 +15,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// completeNode leaves a node whose work is done: first the stage retries, then its stage_end hooks, then the
+// visit is the current visit of a node, in its plan and state.
+type visit struct {
+	plan      *plan.Plan
+	state     state.State
+	node      *plan.Node
+	nodeState state.Node // the node's own part of the state
+}
+
+// complete leaves a node whose work is done: first the stage retries, then its stage_end hooks, then the
 // transition. If the transition fails the run, the session_end hooks are called before it is committed.
-func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
+func (v visit) complete() []Command {
+	p, s, n, ns := v.plan, v.state, v.node, v.nodeState
 	end := progress.NodeOutcome(s, n, ns)
 	route := p.Route(n, end.Outcome)
-	if cmds := retryStage(p, n, ns, route); cmds != nil {
+	if cmds := v.retryStage(route); cmds != nil {
 		return cmds
 	}
 	if cmds, passed := newHookPoint(plan.PointStageEnd, n, ns.IterationLocation(n.Path), ns.HookCursor).dueCommands(p, s); !passed {
@@ -33,7 +42,7 @@ func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Co
 	if route.Name != "" {
 		d.Edge, d.Cycle, d.Limit, d.PassHash = route.Name, s.Cycles[route.Name].Count+1, route.Limit, passHash(p, s, n, route.To)
 	}
-	if stop := blockedBy(p, s, n, ns, end, route, d.PassHash); stop != nil {
+	if stop := v.blockedBy(end, route, d.PassHash); stop != nil {
 		if stop.action == plan.ToPause {
 			esc := escalation{key: ns.EscalationKey(n.Path), cursor: end.Cursor, code: stop.code, text: stop.question, shown: shownFiles(ns.Loop)}
 			if end.Failure != nil {
@@ -48,7 +57,7 @@ func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Co
 	if d.To == plan.ToFailed {
 		d.Status = string(state.NodeFailed)
 		if d.Failure == nil {
-			d.Failure = outcomeFailure(n, ns, end)
+			d.Failure = v.outcomeFailure(end)
 		}
 		return completeSession(p, s, event.New(event.NodeComplete, end.Cursor, "", d))
 	}
@@ -56,15 +65,14 @@ func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Co
 }
 
 // retryStage repeats the node's work in the same visit if its outcome routes to retry and stage retries are left.
-func retryStage(p *plan.Plan, n *plan.Node, ns state.Node, route plan.Route) []Command {
-	limit := maxStageRetries(p, n)
+func (v visit) retryStage(route plan.Route) []Command {
+	n, ns, limit := v.node, v.nodeState, maxStageRetries(v.plan, v.node)
 	if route.To != plan.ToRetry || n.Kind == plan.KindPipeline || ns.StageAttempt >= limit || ns.InputFailure != nil || ns.Loop.Failure != nil && ns.Loop.Failure.Escalate {
 		return nil
 	}
-	loc := ns.Location(n.Path)
-	e := event.New(event.Retry, ns.IterationLocation(n.Path).Cursor(), loc.Key(event.KeyRestart, ns.StageAttempt+2),
-		event.RetryData{Rung: event.RungStage, N: ns.StageAttempt + 2, Max: limit + 1})
-	return record(e)
+	key := ns.Location(n.Path).Key(event.KeyRestart, ns.StageAttempt+2)
+	d := event.RetryData{Rung: event.RungStage, N: ns.StageAttempt + 2, Max: limit + 1}
+	return record(event.New(event.Retry, ns.IterationLocation(n.Path).Cursor(), key, d))
 }
 
 func maxStageRetries(p *plan.Plan, n *plan.Node) int {
@@ -109,7 +117,8 @@ func (b blockReason) failure(n *plan.Node, end progress.Outcome) *event.FailureD
 }
 
 // blockedBy returns why the transition cannot be taken, nil if it can.
-func blockedBy(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end progress.Outcome, route plan.Route, pass string) *blockReason {
+func (v visit) blockedBy(end progress.Outcome, route plan.Route, pass string) *blockReason {
+	p, n, ns := v.plan, v.node, v.nodeState
 	reason := cmp.Or(end.Reason, "no reason given")
 	if len(reason) > maxReason {
 		reason = strings.ToValidUTF8(reason[:maxReason], "") + "…"
@@ -137,7 +146,7 @@ func blockedBy(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end pro
 	case route.To == plan.ToRetry || route.To == plan.ToPause:
 		b.summary = fmt.Sprintf("%s ended as %s: %s", n.ID, end.Outcome, reason)
 	case route.Name != "" && !ns.Approved:
-		limit := overLimit(p, s, n, route, pass)
+		limit := overLimit(v.state, p.CycleLimits(n), route, pass)
 		if limit == "" {
 			return nil
 		}
@@ -159,13 +168,13 @@ const codeEscalated = "ACODE-ORCH-004"
 
 // outcomeFailure returns the failure record of a node with a bad outcome and no failure of its own: a check or a
 // verdict was negative.
-func outcomeFailure(n *plan.Node, ns state.Node, end progress.Outcome) *event.FailureData {
-	kind := failure.AgentError
-	if slices.ContainsFunc(ns.Loop.Measured, func(m state.Measurement) bool { return !m.Passed }) {
+func (v visit) outcomeFailure(end progress.Outcome) *event.FailureData {
+	n, l, kind := v.node, v.nodeState.Loop, failure.AgentError
+	if slices.ContainsFunc(l.Measured, func(m state.Measurement) bool { return !m.Passed }) {
 		kind = failure.CheckFailed
 	}
 	return &event.FailureData{
-		Code: kind.Code(), ErrorType: string(kind), Node: n.ID, Stage: n.ID, Iteration: ns.Loop.Iteration,
+		Code: kind.Code(), ErrorType: string(kind), Node: n.ID, Stage: n.ID, Iteration: l.Iteration,
 		Message: fmt.Sprintf("%s ended as %s: %s", n.ID, end.Outcome, cmp.Or(end.Reason, "no reason given")),
 	}
 }

@@ -2,7 +2,6 @@ package yamldoc
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -16,18 +15,17 @@ type Document struct {
 
 // Errorf adds an error at a position of the document.
 func (d Document) Errorf(at Pos, code Code, hint, format string, args ...any) {
-	d.report(SeverityError, at, code, hint, format, args...)
+	d.report(SeverityError, faultf(code, at, hint, format, args...))
 }
 
 // Warnf adds a warning at a position of the document.
 func (d Document) Warnf(at Pos, code Code, hint, format string, args ...any) {
-	d.report(SeverityWarning, at, code, hint, format, args...)
+	d.report(SeverityWarning, faultf(code, at, hint, format, args...))
 }
 
-func (d Document) report(severity Severity, at Pos, code Code, hint, format string, args ...any) {
+func (d Document) report(severity Severity, f Fault) {
 	*d.Diagnostics = append(*d.Diagnostics, Diagnostic{
-		File: d.File, Line: at.Line, Column: at.Column, Code: code,
-		Message: fmt.Sprintf(format, args...), Hint: hint, Severity: severity,
+		File: d.File, Line: f.Line, Column: f.Column, Code: f.Code, Message: f.Message, Hint: f.Hint, Severity: severity,
 	})
 }
 
@@ -36,7 +34,7 @@ func (d Document) report(severity Severity, at Pos, code Code, hint, format stri
 func (d Document) Parse(data []byte) (root *Node, ok bool) {
 	root, faults := Parse(data)
 	for _, f := range faults {
-		d.Errorf(f.Pos, f.Code, f.Hint, "%s", f.Message)
+		d.report(SeverityError, f)
 	}
 	if root != nil && root.Kind == Null {
 		return nil, true

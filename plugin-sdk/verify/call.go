@@ -226,7 +226,7 @@ func (t *trial) work(s *subprocess.Session, c sdk.Component, config json.RawMess
 		one := cases.Firings[0]
 		one.Config = firstJSON(config, one.Config)
 		return func(ctx context.Context) error {
-			_, err := t.fire(ctx, s, c, cases, one, subprocess.NewMarker())
+			_, err := t.fire(ctx, s, c, one, subprocess.NewMarker())
 			return err
 		}, "Run"
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // fire runs the action once. An invalid answer is an error.
-func (t *trial) fire(ctx context.Context, s *subprocess.Session, c sdk.Component, cases HookCases, one HookCase, key string) (sdk.HookAnswer, error) {
+func (t *trial) fire(ctx context.Context, s *subprocess.Session, c sdk.Component, one HookCase, key string) (sdk.HookAnswer, error) {
 	ctx, cancel := subprocess.WithTimeout(ctx, workLimit)
 	defer cancel()
 	request := one.Request
@@ -23,7 +23,7 @@ func (t *trial) fire(ctx context.Context, s *subprocess.Session, c sdk.Component
 	request.Point, request.Iteration = cmp.Or(one.Point, request.Point, sdk.IterationEnd), cmp.Or(request.Iteration, 1)
 	request.Node, request.Stage = cmp.Or(request.Node, "node"), cmp.Or(request.Stage, "stage")
 	request.Status, request.Message = cmp.Or(request.Status, "running"), cmp.Or(request.Message, "verify")
-	request.Config = firstJSON(one.Config, request.Config, cases.Config)
+	request.Config = firstJSON(one.Config, request.Config, t.opts.Cases.HookActions[c.Name].Config)
 	a, err := s.Client.HookAction(c).Run(ctx, request)
 	if err != nil {
 		return a, errors.New(explain(ctx, s, err))
@@ -60,7 +60,7 @@ func (c HookCase) title(i int) string { return cmp.Or(c.Name, fmt.Sprintf("firin
 func checkAnswers(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	cases := t.opts.Cases.HookActions[c.Name]
 	for i, one := range cases.Firings {
-		a, err := t.fire(ctx, s, c, cases, one, subprocess.NewMarker())
+		a, err := t.fire(ctx, s, c, one, subprocess.NewMarker())
 		switch {
 		case err != nil:
 			return fail("answer with continue, pause, abort, restart_stage or modify_context, or leave the action empty", "%s: %s", one.title(i), subprocess.Shorten(err.Error()))
@@ -77,11 +77,11 @@ func checkSameKey(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Co
 	cases := t.opts.Cases.HookActions[c.Name]
 	for i, one := range cases.Firings {
 		key := subprocess.NewMarker()
-		first, err := t.fire(ctx, s, c, cases, one, key)
+		first, err := t.fire(ctx, s, c, one, key)
 		if err != nil {
 			return fail(do, "%s: %s", one.title(i), subprocess.Shorten(err.Error()))
 		}
-		second, err := t.fire(ctx, s, c, cases, one, key)
+		second, err := t.fire(ctx, s, c, one, key)
 		if err != nil {
 			return fail(do, "%s, again: %s", one.title(i), subprocess.Shorten(err.Error()))
 		}

@@ -33,6 +33,7 @@ var rows = []row{
 	{"back references in any package", "worst package; method in cycles.go", 3, true},
 	{"methods of the widest type", "all modules that ship", 30, false},
 	{"fields of the largest struct", "all modules that ship; without *Options, *Config and grammars of verbs", 15, false},
+	{"parameters of the longest list", "functions and methods of all modules that ship; without receivers and literals", 6, false},
 	{"types that switch on event types", "receivers, or functions, outside of progress and event with at least 3 cases of event.Type", 5, false},
 	{"the command's name in strings", "kernel, engine, plugin-sdk; without the repository's name and the formats in tree.go", 0, true},
 	{"hits of the word list", "as make words counts them", 0, true},
@@ -70,7 +71,7 @@ func measure(root string, tree []file, packages []*pkg) ([]result, error) {
 	}
 	slices.SortFunc(large.places, func(a, b string) int { return cmp.Compare(b, a) })
 	inner, anywhere := backReferenceRows(packages)
-	methods, fields := widest(tree, shipped)
+	methods, fields, parameters := widest(tree, shipped)
 	words, err := wordHits(root)
 	if err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func measure(root string, tree []file, packages []*pkg) ([]result, error) {
 	return []result{
 		sumCodeLines(tree, "kernel"), sumCodeLines(tree, "engine"), sumCodeLines(tree, "cmd"), all, tests,
 		{now: len(kernelPackages)},
-		small, large, inner, anywhere, methods, fields,
+		small, large, inner, anywhere, methods, fields, parameters,
 		eventSwitches(packages), commandNames(tree), words, path,
 	}, nil
 }

@@ -119,11 +119,11 @@ func TestOrderFindsTheMinimumOfACycle(t *testing.T) {
 }
 
 func TestWidest(t *testing.T) {
-	src := "package a\ntype T struct{ a, b int; c string }\nfunc (T) M() {}\nfunc (*T) N() {}\n" +
+	src := "package a\ntype T struct{ a, b int; c string }\nfunc (T) M(a, b int, _ ...string) {}\nfunc (*T) N() {}\n" +
 		"type RunOptions struct{ a, b, c, d int }\ntype line struct{ A, B, C, D int `cmd:\"\"` }\n"
-	methods, fields := widest(read(t, map[string]string{"kernel/a.go": src}), file.product)
-	if methods.now != 2 || fields.now != 3 {
-		t.Errorf("got %d methods and %d fields, want 2 and 3", methods.now, fields.now)
+	methods, fields, parameters := widest(read(t, map[string]string{"kernel/a.go": src}), file.product)
+	if methods.now != 2 || fields.now != 3 || parameters.now != 3 {
+		t.Errorf("got %d methods, %d fields and %d parameters, want 2, 3 and 3", methods.now, fields.now, parameters.now)
 	}
 }
 

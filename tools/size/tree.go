@@ -82,8 +82,9 @@ func codeLines(src []byte) int {
 	}
 }
 
-// widest returns the rows about the type with the most methods and the struct with the most fields.
-func widest(tree []file, shipped func(file) bool) (methods, fields result) {
+// widest returns the rows about the type with the most methods, the struct with the most fields and the function with
+// the most parameters.
+func widest(tree []file, shipped func(file) bool) (methods, fields, parameters result) {
 	count := map[string]map[string]bool{}
 	for _, f := range tree {
 		if !shipped(f) {
@@ -93,6 +94,7 @@ func widest(tree []file, shipped func(file) bool) (methods, fields result) {
 			switch n := n.(type) {
 			case *ast.FuncDecl:
 				addMethod(count, f, n)
+				parameters.largest(n.Type.Params.NumFields(), 5, path.Dir(f.Path)+"."+n.Name.Name)
 			case *ast.TypeSpec:
 				fields.addStruct(f, n)
 			}
@@ -101,7 +103,7 @@ func widest(tree []file, shipped func(file) bool) (methods, fields result) {
 	for name, m := range count {
 		methods.largest(len(m), 30, name)
 	}
-	return methods, fields
+	return methods, fields, parameters
 }
 
 func addMethod(count map[string]map[string]bool, f file, fn *ast.FuncDecl) {

@@ -42,7 +42,7 @@ func Set(dir string, foreign bool, key Key, value string) (yamldoc.Diagnostics, 
 		return nil, err
 	}
 	defer root.Close()
-	return setIn(root, filepath.Base(file), filepath.Join(dir, FileName), data, key, value, 0o600)
+	return openFile{root, filepath.Base(file), filepath.Join(dir, FileName), 0o600}.set(data, key, value)
 }
 
 // SetProject is [Set] for the project's file. A link, or a file in a linked directory, is an error.
@@ -61,47 +61,55 @@ func SetProject(project string, key Key, value string) (yamldoc.Diagnostics, err
 	if problem != "" {
 		return nil, fmt.Errorf("%s: %s", ProjectFile, problem)
 	}
-	return setIn(root, ProjectFile, ProjectFile, data, key, value, 0o644)
+	return openFile{root, ProjectFile, ProjectFile, 0o644}.set(data, key, value)
 }
 
-// setIn sets the key in a file with the content data. If the file has faults before or after the change, setIn only
-// returns them. shown is the file's name in faults, mode the mode of a new file.
-func setIn(root *os.Root, name, shown string, data []byte, key Key, value string, mode fs.FileMode) (yamldoc.Diagnostics, error) {
-	if _, found := Parse(shown, data); found.HasErrors() {
+// openFile is a settings file below an open directory.
+type openFile struct {
+	root  *os.Root
+	name  string
+	shown string      // its name in faults
+	mode  fs.FileMode // of a new file
+}
+
+// set sets the key in the file, whose content is data. If the file has faults before or after the change, set only
+// returns them.
+func (f openFile) set(data []byte, key Key, value string) (yamldoc.Diagnostics, error) {
+	if _, found := Parse(f.shown, data); found.HasErrors() {
 		return found, nil
 	}
 	changed, err := yamlwrite.Set(data, key.Path, value, key.Text)
 	if err != nil {
-		return nil, fmt.Errorf("set %s in %s: %w", key, shown, err)
+		return nil, fmt.Errorf("set %s in %s: %w", key, f.shown, err)
 	}
-	_, found := Parse(shown, changed)
+	_, found := Parse(f.shown, changed)
 	if found.HasErrors() {
 		return found, nil
 	}
-	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+	if err := f.root.MkdirAll(filepath.Dir(f.name), 0o755); err != nil {
 		return nil, err
 	}
-	return found, replace(root, name, changed, mode)
+	return found, f.replace(changed)
 }
 
-// replace replaces a file in one step and keeps its mode; a new file gets mode.
-func replace(root *os.Root, name string, data []byte, mode fs.FileMode) (err error) {
-	if info, err := root.Stat(name); err == nil {
-		mode = info.Mode().Perm()
+// replace replaces the file in one step and keeps its mode.
+func (f openFile) replace(data []byte) (err error) {
+	if info, err := f.root.Stat(f.name); err == nil {
+		f.mode = info.Mode().Perm()
 	}
-	temp := filepath.Join(filepath.Dir(name), ".tmp-"+rand.Text())
+	temp := filepath.Join(filepath.Dir(f.name), ".tmp-"+rand.Text())
 	defer func() {
 		if err != nil {
-			_ = root.Remove(temp)
+			_ = f.root.Remove(temp)
 		}
 	}()
-	f, err := root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	to, err := f.root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, f.mode)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+	_, err = to.Write(data)
+	if err = errors.Join(err, to.Chmod(f.mode), to.Sync(), to.Close()); err != nil {
 		return err
 	}
-	return root.Rename(temp, name)
+	return f.root.Rename(temp, f.name)
 }

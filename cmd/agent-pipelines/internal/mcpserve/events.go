@@ -42,7 +42,7 @@ func (s *server) events(ctx context.Context, _ call, in eventsIn) (out eventsOut
 		return out, wrong(fmt.Sprintf("wait_seconds cannot be %d", in.WaitSeconds), fmt.Sprintf("give a number from 0 to %d", mostWait))
 	}
 	return out, s.Use(ctx, func(e *engine.Engine) error {
-		if out, err = eventsAfter(ctx, e, in.Session, in.After, limit); err != nil {
+		if out, err = eventsAfter(ctx, e, in, limit); err != nil {
 			return err
 		}
 		if len(out.Events) > 0 || in.WaitSeconds == 0 {
@@ -52,16 +52,16 @@ func (s *server) events(ctx context.Context, _ call, in eventsIn) (out eventsOut
 		if err != nil {
 			return err
 		}
-		out, err = eventsAfter(ctx, e, in.Session, in.After, limit)
+		out, err = eventsAfter(ctx, e, in, limit)
 		return err
 	})
 }
 
-// eventsAfter reads the events after a sequence number, as many as the limits allow.
-func eventsAfter(ctx context.Context, e *engine.Engine, session string, after int64, limit int) (eventsOut, error) {
-	out, size := eventsOut{Events: []any{}, Last: after}, 0
-	err := e.Tail(ctx, session, -1, false, func(ev event.Event) error {
-		if ev.Seq <= after {
+// eventsAfter reads the events after the number in.After, as many as the limits allow.
+func eventsAfter(ctx context.Context, e *engine.Engine, in eventsIn, limit int) (eventsOut, error) {
+	out, size := eventsOut{Events: []any{}, Last: in.After}, 0
+	err := e.Tail(ctx, in.Session, -1, false, func(ev event.Event) error {
+		if ev.Seq <= in.After {
 			return nil
 		}
 		line, err := ev.AppendLine(nil)
@@ -78,7 +78,7 @@ func eventsAfter(ctx context.Context, e *engine.Engine, session string, after in
 	if err != nil && !errors.Is(err, errEnough) {
 		return out, err
 	}
-	st, err := e.Status(session)
+	st, err := e.Status(in.Session)
 	if err != nil {
 		return out, err
 	}

@@ -33,43 +33,26 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 
 // addTools adds the tools that the level allows: to read, to run and stop sessions, and to answer in the user's name.
 func (s *server) addTools(m *mcp.Server) {
-	add(s, m, "list_sessions", "List sessions", reads, (*server).listSessions,
-		"Lists the sessions of the project, the most recently changed first, with their status, the stage they are at and the questions they wait for.")
-	add(s, m, "list_pipelines", "List pipelines and stages", reads, (*server).listPipelines,
-		"Lists the pipelines and stages that can be started: the project's and the shipped ones. Runs nothing.")
-	add(s, m, "lint", "Check pipelines and stages", reads, (*server).lint,
-		"Checks pipelines and stages: all faults that a start would refuse, and probable mistakes. Without names: all of the project. Runs nothing.")
-	add(s, m, "dry_run", "Preview a run", reads, (*server).dryRun,
-		"Previews a start with the same arguments: the plan, the prompts, the path through the pipeline. Calls no agent and writes nothing. assume sets the outcomes of nodes.")
-	add(s, m, "status", "Show a session's status", reads, (*server).status,
-		"Shows where a session is and the possible next steps. With wait_seconds it first waits until the session rests (paused, completed, failed, aborted) or asks something; with a progress token, each event is reported meanwhile.")
-	add(s, m, "why", "Explain why a session is where it is", reads, (*server).why,
-		"Explains why a session is where it is: one sentence, the causes (the newest first), and the commands to continue.")
-	add(s, m, "events", "Read a session's events", reads, (*server).events,
-		"Reads the events of a session's journal after a number, the oldest first. With wait_seconds it waits for the next one where there is none yet and a process works on the session. Continue with after = last.")
-	add(s, m, "questions", "Show open questions", reads, (*server).questions,
-		"Shows the open questions of a session, or of all: each with a preview of its subject, and the digest that an answer needs.")
-	add(s, m, "artifacts", "List a session's artifacts", reads, (*server).artifacts,
-		"Lists the artifacts of a session: the newest version of each node, or all versions.")
-	add(s, m, "read_artifact", "Read an artifact", reads, (*server).readArtifact,
-		"Reads the newest artifact of a node, as YAML with its envelope, 64 KiB at most at once: continue with offset = next_offset.")
+	add(s, m, (*server).listSessions, tool{"list_sessions", "List sessions", reads, "Lists the sessions of the project, the most recently changed first, with their status, the stage they are at and the questions they wait for."})
+	add(s, m, (*server).listPipelines, tool{"list_pipelines", "List pipelines and stages", reads, "Lists the pipelines and stages that can be started: the project's and the shipped ones. Runs nothing."})
+	add(s, m, (*server).lint, tool{"lint", "Check pipelines and stages", reads, "Checks pipelines and stages: all faults that a start would refuse, and probable mistakes. Without names: all of the project. Runs nothing."})
+	add(s, m, (*server).dryRun, tool{"dry_run", "Preview a run", reads, "Previews a start with the same arguments: the plan, the prompts, the path through the pipeline. Calls no agent and writes nothing. assume sets the outcomes of nodes."})
+	add(s, m, (*server).status, tool{"status", "Show a session's status", reads, "Shows where a session is and the possible next steps. With wait_seconds it first waits until the session rests (paused, completed, failed, aborted) or asks something; with a progress token, each event is reported meanwhile."})
+	add(s, m, (*server).why, tool{"why", "Explain why a session is where it is", reads, "Explains why a session is where it is: one sentence, the causes (the newest first), and the commands to continue."})
+	add(s, m, (*server).events, tool{"events", "Read a session's events", reads, "Reads the events of a session's journal after a number, the oldest first. With wait_seconds it waits for the next one where there is none yet and a process works on the session. Continue with after = last."})
+	add(s, m, (*server).questions, tool{"questions", "Show open questions", reads, "Shows the open questions of a session, or of all: each with a preview of its subject, and the digest that an answer needs."})
+	add(s, m, (*server).artifacts, tool{"artifacts", "List a session's artifacts", reads, "Lists the artifacts of a session: the newest version of each node, or all versions."})
+	add(s, m, (*server).readArtifact, tool{"read_artifact", "Read an artifact", reads, "Reads the newest artifact of a node, as YAML with its envelope, 64 KiB at most at once: continue with offset = next_offset."})
 	if s.Level.runs() {
-		add(s, m, "start", "Start a session", startsWork, (*server).start,
-			"Starts a pipeline or a stage as a session in the background and returns as soon as it has begun. The session continues without this client. Agents of the session work in the project's directory with the user's rights: it may cost money and change files.")
-		add(s, m, "resume", "Resume a session", startsWork, (*server).resume,
-			"Resumes a paused, failed or crashed session in the background. One that waits for an answer needs that first.")
-		add(s, m, "pause", "Pause a session", addsOnce, (*server).pause,
-			"Asks the process of a session to pause it after the current iteration. resume continues.")
-		add(s, m, "abort", "End a session for good", takesAway, (*server).abort,
-			"Ends a session for good: the iteration that runs is cancelled, and it cannot be resumed.")
+		add(s, m, (*server).start, tool{"start", "Start a session", startsWork, "Starts a pipeline or a stage as a session in the background and returns as soon as it has begun. The session continues without this client. Agents of the session work in the project's directory with the user's rights: it may cost money and change files."})
+		add(s, m, (*server).resume, tool{"resume", "Resume a session", startsWork, "Resumes a paused, failed or crashed session in the background. One that waits for an answer needs that first."})
+		add(s, m, (*server).pause, tool{"pause", "Pause a session", addsOnce, "Asks the process of a session to pause it after the current iteration. resume continues."})
+		add(s, m, (*server).abort, tool{"abort", "End a session for good", takesAway, "Ends a session for good: the iteration that runs is cancelled, and it cannot be resumed."})
 	}
 	if s.Level.approves() {
-		add(s, m, "approve", "Approve the subject of a question", adds, (*server).approve,
-			"Answers a question with yes, in the user's name, and resumes the session in the background. The digest is that of the question as you saw it: an answer to something that has changed since is refused.")
-		add(s, m, "reject", "Reject the subject of a question", takesAway, (*server).reject,
-			"Answers a question with no, in the user's name. With feedback the stage is sent back with it, or the agent receives it; end_session says instead that the session is to end for good.")
-		add(s, m, "skip_call", "Leave out a tool call", adds, (*server).skipCall,
-			"Answers a question about a tool call of an agent (kind tool): the call is not made, and the agent continues without it.")
+		add(s, m, (*server).approve, tool{"approve", "Approve the subject of a question", adds, "Answers a question with yes, in the user's name, and resumes the session in the background. The digest is that of the question as you saw it: an answer to something that has changed since is refused."})
+		add(s, m, (*server).reject, tool{"reject", "Reject the subject of a question", takesAway, "Answers a question with no, in the user's name. With feedback the stage is sent back with it, or the agent receives it; end_session says instead that the session is to end for good."})
+		add(s, m, (*server).skipCall, tool{"skip_call", "Leave out a tool call", adds, "Answers a question about a tool call of an agent (kind tool): the call is not made, and the agent continues without it."})
 	}
 }
 

@@ -85,10 +85,17 @@ func (t traits) annotations(title string) *mcp.ToolAnnotations {
 	}
 }
 
-// add offers a tool with a name, a title, a description for models and a method. The method's types give its schemas; its
-// results are bounded and without secrets.
-func add[In, Out any](s *server, m *mcp.Server, name, title string, t traits, do func(*server, context.Context, call, In) (Out, error), text string) {
-	mcp.AddTool(m, &mcp.Tool{Name: name, Title: title, Description: text, Annotations: t.annotations(title)}, func(ctx context.Context, r *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+// tool describes a tool to hosts and models.
+type tool struct {
+	name, title string
+	traits      traits
+	description string // for models
+}
+
+// add offers a tool that calls a method. The method's types give its schemas; its results are bounded and without
+// secrets.
+func add[In, Out any](s *server, m *mcp.Server, do func(*server, context.Context, call, In) (Out, error), t tool) {
+	mcp.AddTool(m, &mcp.Tool{Name: t.name, Title: t.title, Description: t.description, Annotations: t.traits.annotations(t.title)}, func(ctx context.Context, r *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer s.whenStopped(cancel)()

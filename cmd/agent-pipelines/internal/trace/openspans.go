@@ -127,7 +127,8 @@ func (b *openSpans) iteration(place event.Location, at time.Time) *openSpan {
 
 // start opens the span of a key within another. A new kernel continues the span.
 func (b *openSpans) start(key event.Key, around *openSpan, name string, at time.Time, attributes ...attribute.KeyValue) *openSpan {
-	o := b.open(key, b.resumed, around, name, at, attributes)
+	o := b.open(&openSpan{key: key, parent: around, Span: Span{Name: name, Start: at}}, b.resumed)
+	o.addAttributes(attributes...)
 	o.Before = b.before[key]
 	return o
 }
@@ -137,20 +138,22 @@ func (b *openSpans) work(key event.Key, around *openSpan, name string, at time.T
 	if was := b.spans[key]; was != nil {
 		b.end(was, at, interrupted, interrupted)
 	}
-	o := b.open(key, b.epoch, around, name, at, attributes)
+	o := b.open(&openSpan{key: key, parent: around, Span: Span{Name: name, Start: at}}, b.epoch)
+	o.addAttributes(attributes...)
 	o.epoch = max(b.epoch, 1)
 	return o
 }
 
-func (b *openSpans) open(key event.Key, epoch int, around *openSpan, name string, at time.Time, attributes []attribute.KeyValue) *openSpan {
-	if at.Before(around.Start) {
-		at = around.Start
+// open opens a span within its parent; it begins no earlier than the parent.
+func (b *openSpans) open(o *openSpan, epoch int) *openSpan {
+	around := o.parent
+	if o.Start.Before(around.Start) {
+		o.Start = around.Start
 	}
-	o := &openSpan{key: key, parent: around, last: at, Span: Span{Trace: around.Trace, ID: b.id(key, epoch), Parent: around.ID, Name: name, Start: at}}
-	o.addAttributes(attributes...)
+	o.last, o.Trace, o.ID, o.Parent = o.Start, around.Trace, b.id(o.key, epoch), around.ID
 	around.children = append(around.children, o)
-	around.extend(at)
-	b.spans[key] = o
+	around.extend(o.Start)
+	b.spans[o.key] = o
 	return o
 }
 

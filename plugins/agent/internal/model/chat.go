@@ -20,7 +20,7 @@ type chat struct {
 }
 
 func newChat(e Endpoint, base *url.URL, client *http.Client) *chat {
-	return &chat{service: newService(e, base, client, "chat/completions", "Authorization", "Bearer "), official: base.Hostname() == "api.openai.com"}
+	return &chat{service: newService(e, base, client, "chat/completions"), official: base.Hostname() == "api.openai.com"}
 }
 
 // Reply implements [Client].

@@ -14,7 +14,7 @@ import (
 type messages struct{ service }
 
 func newMessages(e Endpoint, base *url.URL, client *http.Client) *messages {
-	return &messages{newService(e, base, client, "v1/messages", "X-Api-Key", "")}
+	return &messages{newService(e, base, client, "v1/messages")}
 }
 
 // Reply implements [Client].

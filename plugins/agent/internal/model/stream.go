@@ -36,15 +36,17 @@ type service struct {
 }
 
 // newService returns a service with the key in a header of the API, and the endpoint's own headers, which take precedence.
-func newService(e Endpoint, base *url.URL, client *http.Client, path, keyHeader, prefix string) service {
+func newService(e Endpoint, base *url.URL, client *http.Client, path string) service {
 	s := service{client: client, address: e.requestBase(base) + path, header: http.Header{}, errors: newClassifier(base)}
 	s.header.Set("Content-Type", "application/json")
 	s.header.Set("Accept", "text/event-stream")
+	keyHeader, key := "Authorization", "Bearer "+e.Key
 	if e.API == Anthropic {
+		keyHeader, key = "X-Api-Key", e.Key
 		s.header.Set("Anthropic-Version", "2023-06-01")
 	}
 	if e.Key != "" {
-		s.header.Set(keyHeader, prefix+e.Key)
+		s.header.Set(keyHeader, key)
 	}
 	for name, value := range e.Headers {
 		s.header.Set(name, value)

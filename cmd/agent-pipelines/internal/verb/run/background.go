@@ -43,52 +43,61 @@ func inBackground(ctx context.Context, a *cli.App, at authoring.Background, r st
 			return addPaneHint(ctx, err, at, r.session())
 		}
 		cli.WriteDiagnostics(a.Stderr, prospect.Warnings)
-		earlier, err := kernelStarts(ctx, e, prospect.Session)
+		s := backgroundStart{app: a, engine: e, session: prospect.Session}
+		earlier, err := kernelStarts(ctx, e, s.session)
 		if err != nil {
 			return err
 		}
-		h, err := startHost(ctx, a, e, at, r, prospect.Session)
-		if err != nil {
+		s.earlier = len(earlier)
+		if s.host, err = s.startHost(ctx, at, r); err != nil {
 			return err
 		}
-		err = awaitStart(ctx, a, e, prospect.Session, len(earlier), h)
-		return errors.Join(err, h.close(context.WithoutCancel(ctx)))
+		return errors.Join(s.await(ctx), s.host.close(context.WithoutCancel(ctx)))
 	})
 }
 
-func startHost(ctx context.Context, a *cli.App, e *engine.Engine, at authoring.Background, r startRequest, session string) (backgroundHost, error) {
-	if r.Run != nil {
-		r.Run.Session = session
-	}
-	if at == authoring.BackgroundDetach {
-		return detach(a, e, r, session)
-	}
-	return startInTmux(ctx, a, e, r, session)
+// backgroundStart is the start of a session in another process.
+type backgroundStart struct {
+	app     *cli.App
+	engine  *engine.Engine
+	session string
+	earlier int // number of earlier starts of the session
+	host    backgroundHost
 }
 
-// startPoll is the interval at which awaitStart polls the started process.
+func (s backgroundStart) startHost(ctx context.Context, at authoring.Background, r startRequest) (backgroundHost, error) {
+	if r.Run != nil {
+		r.Run.Session = s.session
+	}
+	if at == authoring.BackgroundDetach {
+		return detach(s.app, s.engine, r, s.session)
+	}
+	return tmuxStart{s.app, s.engine, s.session}.start(ctx, r)
+}
+
+// startPoll is the interval at which await polls the started process.
 const startPoll = 20 * time.Millisecond
 
-// awaitStart waits until the session has started or its process has ended, and prints the result.
-func awaitStart(ctx context.Context, a *cli.App, e *engine.Engine, session string, earlier int, h backgroundHost) error {
+// await waits until the session has started or its process has ended, and prints the result.
+func (s backgroundStart) await(ctx context.Context) error {
 	tick := time.NewTicker(startPoll)
 	defer tick.Stop()
 	for {
-		code, over, err := h.poll(ctx)
+		code, over, err := s.host.poll(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:
 			return err
 		case over:
-			return reportEnd(ctx, a, e, session, earlier, h, code)
+			return s.reportEnd(ctx, code)
 		}
-		begun, err := hasBegun(ctx, e, session, earlier, h.pid())
+		begun, err := s.hasBegun(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return errors.Join(stillStartingError(session, h.pid()), h.keepRunning(context.WithoutCancel(ctx)))
+			return errors.Join(stillStartingError(s.session, s.host.pid()), s.host.keepRunning(context.WithoutCancel(ctx)))
 		case err != nil:
 			return err
 		case begun:
-			return reportStart(ctx, a, session, h)
+			return s.reportStart(ctx)
 		}
 		select {
 		case <-ctx.Done():
@@ -102,53 +111,52 @@ func stillStartingError(session string, pid int) error {
 	return fmt.Errorf("no longer waiting for session '%s': its process %d is still starting; see `%s status %s`", session, pid, cli.Program, session)
 }
 
-// hasBegun reports whether the process pid has locked the session. The first starts, as many as earlier, do not count.
-func hasBegun(ctx context.Context, e *engine.Engine, session string, earlier, pid int) (bool, error) {
-	pids, err := kernelStarts(ctx, e, session)
-	return slices.Contains(pids[min(earlier, len(pids)):], pid), err
+// hasBegun reports whether the host's process has locked the session.
+func (s backgroundStart) hasBegun(ctx context.Context) (bool, error) {
+	pids, err := kernelStarts(ctx, s.engine, s.session)
+	return slices.Contains(pids[min(s.earlier, len(pids)):], s.host.pid()), err
 }
 
 // reportStart prints where the session runs and how to watch it.
-func reportStart(ctx context.Context, a *cli.App, session string, h backgroundHost) error {
-	if err := h.keepRunning(ctx); err != nil {
+func (s backgroundStart) reportStart(ctx context.Context) error {
+	if err := s.host.keepRunning(ctx); err != nil {
 		return err
 	}
-	if code, over, err := h.poll(ctx); over || err != nil { // the process ended between the last poll and keepRunning
-		return errors.Join(err, reportCode(ctx, a, session, h, code))
+	if code, over, err := s.host.poll(ctx); over || err != nil { // the process ended between the last poll and keepRunning
+		return errors.Join(err, s.reportCode(ctx, code))
 	}
-	if a.JSON {
-		a.DocumentLine(document.Started{Session: session, Host: h.describe()}, cli.Program+" attach "+session, cli.Program+" status "+session)
+	if s.app.JSON {
+		s.app.DocumentLine(document.Started{Session: s.session, Host: s.host.describe()}, cli.Program+" attach "+s.session, cli.Program+" status "+s.session)
 		return nil
 	}
-	for _, line := range h.hints(session) {
-		fmt.Fprintln(a.Stdout, line)
+	for _, line := range s.host.hints(s.session) {
+		fmt.Fprintln(s.app.Stdout, line)
 	}
 	return nil
 }
 
 // reportEnd prints the output of a process that ended before its start was seen.
-func reportEnd(ctx context.Context, a *cli.App, e *engine.Engine, session string, earlier int, h backgroundHost, code int) error {
-	begun, err := hasBegun(ctx, e, session, earlier, h.pid())
+func (s backgroundStart) reportEnd(ctx context.Context, code int) error {
+	begun, err := s.hasBegun(ctx)
+	if err == nil && begun {
+		err = s.host.keepRunning(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	if begun {
-		if err := h.keepRunning(ctx); err != nil {
-			return err
-		}
-	}
-	return reportCode(ctx, a, session, h, code)
+	return s.reportCode(ctx, code)
 }
 
 // reportCode prints the output of an ended process and sets the exit code of the command to that of the process.
-func reportCode(ctx context.Context, a *cli.App, session string, h backgroundHost, code int) error {
-	text, err := h.output(ctx)
+func (s backgroundStart) reportCode(ctx context.Context, code int) error {
+	text, err := s.host.output(ctx)
 	if err != nil {
 		return err
 	}
+	a := s.app
 	a.Code = cli.Exit(code)
 	if a.JSON {
-		a.DocumentLine(document.Started{Session: session, Host: h.describe(), Ended: true, ExitCode: &code, Output: text}, cli.Program+" status "+session)
+		a.DocumentLine(document.Started{Session: s.session, Host: s.host.describe(), Ended: true, ExitCode: &code, Output: text}, cli.Program+" status "+s.session)
 		return nil
 	}
 	to := a.Stdout
@@ -156,7 +164,7 @@ func reportCode(ctx context.Context, a *cli.App, session string, h backgroundHos
 		to = a.Stderr
 	}
 	if strings.TrimSpace(text) == "" {
-		text = fmt.Sprintf("The process of session '%s' ended with exit code %d and without output.", session, code)
+		text = fmt.Sprintf("The process of session '%s' ended with exit code %d and without output.", s.session, code)
 	}
 	fmt.Fprintln(to, strings.TrimRight(text, "\n"))
 	return nil

@@ -38,7 +38,8 @@ func perform(ctx context.Context, a *cli.App, r startRequest) error {
 	for _, line := range ignoredDirs(ctx, eng) {
 		v.WriteLine(line)
 	}
-	ask, summary := newPrompter(ctx, a, eng, out, v, r.waits()), newStepSummary(a)
+	ask := (&prompter{app: a, engine: eng, out: out, view: v}).start(ctx, r.waits())
+	summary := newStepSummary(a)
 	var lines *screen.EventLines
 	if a.JSON {
 		lines = screen.NewEventLines(a.Stdout)

@@ -51,19 +51,16 @@ var (
 	errRunEnded  = errors.New("the run has ended")
 )
 
-// newPrompter starts to prompt if a user is at the terminal, else it returns nil. The caller closes it.
-func newPrompter(ctx context.Context, a *cli.App, e *engine.Engine, out *screen.BoundedWriter, v view, wait bool) *prompter {
-	in := userKeyboard(a)
-	if in == nil || a.Quiet || a.Unattended && !wait {
+// start starts to prompt and returns k if a user is at the terminal, else it returns nil. The caller closes k.
+func (k *prompter) start(ctx context.Context, wait bool) *prompter {
+	in := userKeyboard(k.app)
+	if in == nil || k.app.Quiet || k.app.Unattended && !wait {
 		return nil
 	}
-	ask := &prompter{
-		app: a, engine: e, out: out, view: v, keys: newLineReader(in),
-		changed: make(chan struct{}, 1), done: map[shownQuestion]bool{},
-	}
-	ctx, ask.end = context.WithCancelCause(ctx)
-	ask.asking.Go(func() { ask.run(ctx) })
-	return ask
+	k.keys, k.changed, k.done = newLineReader(in), make(chan struct{}, 1), map[shownQuestion]bool{}
+	ctx, k.end = context.WithCancelCause(ctx)
+	k.asking.Go(func() { k.run(ctx) })
+	return k
 }
 
 // userKeyboard returns standard input if it and standard error are terminals, else nil. A background job of the shell must not

@@ -47,13 +47,20 @@ func findTmux() (*tmux.Client, error) {
 	return client, err
 }
 
-// startInTmux starts the session in a new tmux session, or inside tmux in a new window.
-func startInTmux(ctx context.Context, a *cli.App, e *engine.Engine, r startRequest, session string) (*tmuxHost, error) {
+// tmuxStart is the start of a session in tmux.
+type tmuxStart struct {
+	app     *cli.App
+	engine  *engine.Engine
+	session string
+}
+
+// start starts the session in a new tmux session, or inside tmux in a new window.
+func (t tmuxStart) start(ctx context.Context, r startRequest) (*tmuxHost, error) {
 	client, err := findTmux()
 	if err != nil {
 		return nil, err
 	}
-	notes, err := cleanTmux(ctx, a, client, e, session, r.force())
+	notes, err := t.clean(ctx, client, r.force())
 	if err != nil {
 		return nil, err
 	}
@@ -62,17 +69,17 @@ func startInTmux(ctx context.Context, a *cli.App, e *engine.Engine, r startReque
 	if err != nil {
 		return nil, fmt.Errorf("find the path of this program: %w", err)
 	}
-	dir, file, err := newChildArgs(a.GlobalFlags, r).write()
+	dir, file, err := newChildArgs(t.app.GlobalFlags, r).write()
 	if err != nil {
 		return nil, err
 	}
-	h := &tmuxHost{client: client, name: tmuxName(session), window: a.Getenv("TMUX") != "", dir: dir}
+	h := &tmuxHost{client: client, name: tmuxName(t.session), window: t.app.Getenv("TMUX") != "", dir: dir}
 	h.pane, err = client.Start(ctx, tmux.Start{
-		Name: h.name, Window: h.window, Dir: e.WorkDir(), Args: []string{self, "tmux-start", file},
+		Name: h.name, Window: h.window, Dir: t.engine.WorkDir(), Args: []string{self, "tmux-start", file},
 		Mark: startingMark + strconv.Itoa(os.Getpid()),
 	})
 	if err != nil {
-		err = errors.Join(startError(session, err), os.RemoveAll(dir))
+		err = errors.Join(startError(t.session, err), os.RemoveAll(dir))
 		return nil, err
 	}
 	return h, nil
@@ -80,7 +87,7 @@ func startInTmux(ctx context.Context, a *cli.App, e *engine.Engine, r startReque
 
 // startError explains why tmux did not start a session.
 func startError(session string, err error) error {
-	if tmux.Duplicate(err) { // started after cleanTmux
+	if tmux.Duplicate(err) { // started after clean
 		return startingError(session, 0)
 	}
 	return failure.New(failure.Internal, "%w", err).
@@ -162,9 +169,10 @@ func sessionPanes(ctx context.Context, client *tmux.Client, session string) ([]t
 	return named, err
 }
 
-// cleanTmux kills the session's old panes if no process owns the session, or if force fences its owner. It returns
+// clean kills the session's old panes if no process owns the session, or if force fences its owner. It returns
 // the events about this for the session's journal.
-func cleanTmux(ctx context.Context, a *cli.App, client *tmux.Client, e *engine.Engine, session string, force bool) ([]event.Event, error) {
+func (t tmuxStart) clean(ctx context.Context, client *tmux.Client, force bool) ([]event.Event, error) {
+	session, to := t.session, t.app.Stderr
 	panes, err := sessionPanes(ctx, client, session)
 	if err != nil || len(panes) == 0 {
 		return nil, err
@@ -175,18 +183,18 @@ func cleanTmux(ctx context.Context, a *cli.App, client *tmux.Client, e *engine.E
 		}
 	}
 	// Read the lock after the panes: a process that just started shows in one of the two.
-	held, pid, err := lastProcess(ctx, e, session)
+	held, pid, err := lastProcess(ctx, t.engine, session)
 	switch {
 	case err != nil:
 		return nil, err
 	case held && !force:
 		return nil, withPaneHint(lockedError(session, pid), session, panes[0])
 	case held:
-		fmt.Fprintf(a.Stderr, "Ending tmux session '%s' (PID %d), whose session is resumed here\n", tmuxName(session), pid)
+		fmt.Fprintf(to, "Ending tmux session '%s' (PID %d), whose session is resumed here\n", tmuxName(session), pid)
 	case pid > 0:
-		fmt.Fprintf(a.Stderr, "Cleaning up stale tmux session '%s' (PID %d not running)\n", tmuxName(session), pid)
+		fmt.Fprintf(to, "Cleaning up stale tmux session '%s' (PID %d not running)\n", tmuxName(session), pid)
 	default:
-		fmt.Fprintf(a.Stderr, "Cleaning up stale tmux session '%s' (no session runs in it)\n", tmuxName(session))
+		fmt.Fprintf(to, "Cleaning up stale tmux session '%s' (no session runs in it)\n", tmuxName(session))
 	}
 	for _, p := range panes {
 		if err := client.Kill(ctx, p); err != nil {
