@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
@@ -23,6 +24,13 @@ type Components struct {
 	Configs          ProviderConfigs
 	Plan             *plan.Plan
 	Sandboxes        SandboxSettings
+}
+
+// Components returns the components of a plan; narrow is a resume's restriction of the sandbox, nil for none.
+func (e *Environment) Components(host *pluginhost.Host, p *plan.Plan, configs ProviderConfigs, narrow *plan.Sandbox) Components {
+	return Components{
+		Host: host, ProviderOverride: e.Config.ProviderOverride, SkipHooks: e.Config.SkipHooks, Configs: configs, Plan: p, Sandboxes: e.SandboxSettings(p).Narrow(narrow),
+	}
 }
 
 // Provider implements effect.Providers.
@@ -75,6 +83,17 @@ func (c Components) HookAction(ctx context.Context, h *plan.Hook, node *plan.Nod
 	}
 	use.Names = pluginhost.ReferencedEnv(h.Config)
 	return c.Host.HookAction(ctx, h.Action, use)
+}
+
+// NotifyAction finds the action of a notify entry. The action gets the environment variables that the entry names;
+// the pipeline's policies do not apply.
+func (c Components) NotifyAction(ctx context.Context, n settings.Notification) (sdk.HookAction, error) {
+	use := pluginhost.Use{Names: pluginhost.ReferencedEnv(n.Config)}
+	var err error
+	if use.Sandbox, err = c.Sandboxes.Resolve(ctx, c.Host, sdk.KindHookAction, n.Action, nil); err != nil {
+		return nil, err
+	}
+	return c.Host.HookAction(ctx, n.Action, use)
 }
 
 // skippedAction replaces an action disabled by [engine.WithoutHooks] and always continues.

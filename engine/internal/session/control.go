@@ -24,7 +24,7 @@ type control struct {
 
 // publish sets the open escalations.
 func (c *control) publish(st state.State) {
-	open := question.Unanswered(c.session.plan, st)
+	open := question.Unanswered(c.session.setup.plan, st)
 	c.open.Store(&open)
 }
 
@@ -68,7 +68,7 @@ func (c *control) loop(ctx context.Context, local <-chan event.Event, merged cha
 			pollInbox()
 			pollResolutions()
 		case <-fence.C:
-			if err := c.session.journal.CheckEpoch(ctx); err != nil {
+			if err := c.session.lease.journal.CheckEpoch(ctx); err != nil {
 				fence.Stop()
 				onFenced(err)
 			}
@@ -78,21 +78,21 @@ func (c *control) loop(ctx context.Context, local <-chan event.Event, merged cha
 
 // watchInbox returns a function that polls the inbox and forwards new messages.
 func (c *control) watchInbox(forward func(event.Event) bool) (poll func()) {
-	watch, unreadable, handled := inbox.NewWatch(c.session.dir), false, c.session.state.Handled
+	watch, unreadable, handled := inbox.NewWatch(c.session.handle.dir), false, c.session.state.Handled
 	return func() {
 		err := watch.Look(func(m inbox.Message) {
 			if m.Action == inbox.Rejected {
-				c.session.log.Warn("ignored an invalid file in the inbox", "name", m.ID, "reason", m.Reason)
+				c.session.handle.log.Warn("ignored an invalid file in the inbox", "name", m.ID, "reason", m.Reason)
 				return
 			}
 			if slices.Contains(handled, m.ID) { // journaled before a crash, but not removed
-				c.session.ack(m.ID)
+				c.session.handle.ack(m.ID)
 				return
 			}
 			forward(m.Event())
 		})
 		if err != nil && !unreadable {
-			c.session.log.Error("cannot read the whole inbox; requests from other terminals may have no effect", "error", err)
+			c.session.handle.log.Error("cannot read the whole inbox; requests from other terminals may have no effect", "error", err)
 		}
 		unreadable = err != nil
 	}
@@ -101,7 +101,7 @@ func (c *control) watchInbox(forward func(event.Event) bool) (poll func()) {
 // watchResolutions returns a function that polls the resolution files and forwards their answers. An invalid file is
 // reported once per content; the run keeps waiting.
 func (c *control) watchResolutions(forward func(event.Event) bool) (poll func()) {
-	files := question.NewWatch(c.session.dir)
+	files := question.NewWatch(c.session.handle.dir)
 	return func() {
 		files.Look(*c.open.Load(), func(o question.Open, f question.ResolutionFile) {
 			if len(f.Faults) == 0 {
@@ -111,8 +111,8 @@ func (c *control) watchResolutions(forward func(event.Event) bool) (poll func())
 			for i := range f.Faults {
 				f.Faults[i].Severity = yamldoc.SeverityWarning
 			}
-			faults := c.session.engine.env.RedactDiagnostics(f.Faults)
-			c.session.log.Debug("invalid resolution; the session keeps waiting", "escalation", o.ID, "faults", faults.Error())
+			faults := c.session.handle.env.RedactDiagnostics(f.Faults)
+			c.session.handle.log.Debug("invalid resolution; the session keeps waiting", "escalation", o.ID, "faults", faults.Error())
 			c.session.feed.send(inspect.Update{Warnings: faults})
 		})
 	}

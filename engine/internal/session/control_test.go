@@ -18,7 +18,7 @@ import (
 func TestUnreadableInbox(t *testing.T) {
 	_, dir := testkit.Session(t, t.TempDir(), "s")
 	var log bytes.Buffer
-	s := &session{setup: &setup{handle: &handle{dir: dir, log: hclog.New(&hclog.LoggerOptions{Output: &log})}}}
+	s := &session{handle: &handle{dir: dir, log: hclog.New(&hclog.LoggerOptions{Output: &log})}}
 	received := 0
 	poll := (&control{session: s}).watchInbox(func(event.Event) bool { received++; return true })
 	for round := 1; round <= 2; round++ {

@@ -2,6 +2,7 @@
 // that reach them. Package messages sends these messages.
 //
 // Start with [Supervisor]; [Supervisor.Run] and [Supervisor.Resume] hold a session until it ends or pauses. Inside,
-// each type embeds the type before: handle has the lock, the directory and the processes; setup adds the plan and its
-// settings; session adds the state and the journal's derived files; run adds the control and the hooks of one run.
+// handle has a session's name and directory; lease adds its lock, journal and processes; setup has the plan and its
+// settings; session has the state and the derived files; run has the control and the hooks of one run. Questions need
+// only a handle and a setup.
 package session

@@ -12,6 +12,7 @@ import (
 // feed passes a session's events and reports to the run's observer and to the engine's subscribers, and journals
 // informational events, which no effect reports. It is safe for concurrent use.
 type feed struct {
+	lease *lease
 	setup *setup
 
 	deferMu  sync.Mutex // guards:
@@ -26,9 +27,9 @@ type feed struct {
 func (f *feed) send(u inspect.Update) {
 	f.observeMu.Lock()
 	defer f.observeMu.Unlock()
-	u.Session, u.Plan, u.Dir = f.setup.name, f.setup.plan, f.setup.dir.Path()
+	u.Session, u.Plan, u.Dir = f.setup.handle.name, f.setup.plan, f.setup.handle.dir.Path()
 	f.observe(u)
-	f.setup.engine.publish(u)
+	f.lease.engine.publish(u)
 }
 
 // sendWarnings sends the compiler's warnings before the run starts, because a run may take hours.
@@ -88,9 +89,9 @@ func (f *feed) flushDeferred() {
 
 // appendInfo journals an informational event that no effect reports.
 func (f *feed) appendInfo(e event.Event) {
-	stamped, err := f.setup.journal.Append(context.Background(), e)
+	stamped, err := f.lease.journal.Append(context.Background(), e)
 	if err != nil {
-		f.setup.log.Debug("event not journaled", "type", e.Type, "error", err)
+		f.setup.handle.log.Debug("event not journaled", "type", e.Type, "error", err)
 	}
 	for i := range stamped {
 		f.send(inspect.Update{Event: &stamped[i]})

@@ -10,7 +10,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -20,12 +22,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// preflight validates every provider, strategy and hook action of the plan, and the notify settings; equal uses by
+// checkComponents validates every provider, strategy and hook action of a plan, and the notify settings; equal uses by
 // stages are validated once. It runs before anything is written: a missing CLI or broken plugin costs no iteration.
-func (s *setup) preflight(ctx context.Context) error {
-	known, err := s.blockProviders(ctx)
-	if err != nil {
-		return err
+// providers are those of the plan's blocks, nil if not known yet.
+func checkComponents(ctx context.Context, c environment.Components, providers map[string]event.Provider, notify []settings.Notification) error {
+	if providers == nil {
+		var err error
+		if providers, err = c.BlockProviders(ctx); err != nil {
+			return err
+		}
 	}
 	var errs []error
 	seen := map[string]bool{}
@@ -38,47 +43,47 @@ func (s *setup) preflight(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("stage %s: %w", n.ID, err))
 		}
 	}
-	for _, n := range environment.ExpandStages(s.plan, known) {
+	for _, n := range environment.ExpandStages(c.Plan, providers) {
 		if n.Provider == nil {
 			continue
 		}
-		box := fmt.Sprintf("\x00%+v", s.plan.EffectivePolicy(n).Sandbox.Complete())
-		once(n, fmt.Sprint("provider ", n.Provider.Type, "\x00", n.Provider.Model, "\x00", s.plan.EffectivePolicy(n).Mode, box), func() error { return s.checkProvider(ctx, n) })
-		if s.plan.EffectivePolicy(n).Budget.NeedsContext(n.ID) {
-			once(n, "context "+n.Provider.Type, func() error { return s.checkContext(ctx, n) })
+		box := fmt.Sprintf("\x00%+v", c.Plan.EffectivePolicy(n).Sandbox.Complete())
+		once(n, fmt.Sprint("provider ", n.Provider.Type, "\x00", n.Provider.Model, "\x00", c.Plan.EffectivePolicy(n).Mode, box), func() error { return checkProvider(ctx, c, n) })
+		if c.Plan.EffectivePolicy(n).Budget.NeedsContext(n.ID) {
+			once(n, "context "+n.Provider.Type, func() error { return checkContext(ctx, c, n) })
 		}
-		once(n, fmt.Sprint("strategy ", n.Termination, box), func() error { return s.checkStrategy(ctx, n) })
-		for _, c := range n.Checks {
-			once(n, fmt.Sprint("check ", string(c.Config), box), func() error { return s.validateCheck(ctx, n, c) })
+		once(n, fmt.Sprint("strategy ", n.Termination, box), func() error { return checkStrategy(ctx, c, n) })
+		for _, check := range n.Checks {
+			once(n, fmt.Sprint("check ", string(check.Config), box), func() error { return validateCheck(ctx, c, n, check) })
 		}
 	}
-	for h := range s.plan.Hooks() {
+	for h := range c.Plan.Hooks() {
 		if h.Action == plan.ActionPause || h.Action == plan.ActionConfirm { // these have no configuration
 			continue
 		}
-		if err := s.checkAction(ctx, h, nil); err != nil {
+		if err := checkAction(ctx, c, h, nil); err != nil {
 			errs = append(errs, fmt.Errorf("hook at %s: %w", cmp.Or(h.Source, string(h.Point)), err))
 		}
 	}
-	return errors.Join(append(errs, s.checkNotify(ctx))...)
+	return errors.Join(append(errs, checkNotify(ctx, c, notify))...)
 }
 
 // checkProvider validates the configuration of a node's provider.
-func (s *setup) checkProvider(ctx context.Context, n *plan.Node) error {
-	p, err := s.components().Provider(ctx, n.Provider.Type, n)
+func checkProvider(ctx context.Context, c environment.Components, n *plan.Node) error {
+	p, err := c.Provider(ctx, n.Provider.Type, n)
 	if err != nil {
 		return err
 	}
 	v, ok := p.(sdk.Validator)
-	if !ok || s.engine.env.Config.ProviderOverride != "" {
+	if !ok || c.ProviderOverride != "" {
 		return nil
 	}
-	return v.Validate(ctx, sdk.ValidateRequest{Model: n.Provider.Model, Mode: sdk.Mode(s.plan.EffectivePolicy(n).Mode)})
+	return v.Validate(ctx, sdk.ValidateRequest{Model: n.Provider.Model, Mode: sdk.Mode(c.Plan.EffectivePolicy(n).Mode)})
 }
 
 // checkContext checks that the context size of a node's model is known.
-func (s *setup) checkContext(ctx context.Context, n *plan.Node) error {
-	p, err := s.components().Provider(ctx, n.Provider.Type, n)
+func checkContext(ctx context.Context, c environment.Components, n *plan.Node) error {
+	p, err := c.Provider(ctx, n.Provider.Type, n)
 	if err != nil {
 		return nil //nolint:nilerr // checkProvider has said so
 	}
@@ -87,19 +92,19 @@ func (s *setup) checkContext(ctx context.Context, n *plan.Node) error {
 }
 
 // validateCheck validates the configuration of a node's check, unless the plan skips it.
-func (s *setup) validateCheck(ctx context.Context, n *plan.Node, c plan.Check) error {
-	if c.SkipReason != "" {
+func validateCheck(ctx context.Context, c environment.Components, n *plan.Node, check plan.Check) error {
+	if check.SkipReason != "" {
 		return nil
 	}
-	if err := s.checkAction(ctx, &plan.Hook{Action: plan.ActionCheck, Config: c.Config}, n); err != nil {
-		return fmt.Errorf("check %s: %w", c.ID, err)
+	if err := checkAction(ctx, c, &plan.Hook{Action: plan.ActionCheck, Config: check.Config}, n); err != nil {
+		return fmt.Errorf("check %s: %w", check.ID, err)
 	}
 	return nil
 }
 
 // checkAction validates the configuration of a hook's action, which may be a check of a node.
-func (s *setup) checkAction(ctx context.Context, h *plan.Hook, n *plan.Node) error {
-	action, err := s.components().HookAction(ctx, h, n)
+func checkAction(ctx context.Context, c environment.Components, h *plan.Hook, n *plan.Node) error {
+	action, err := c.HookAction(ctx, h, n)
 	if err != nil {
 		return err
 	}
@@ -116,9 +121,9 @@ func validate(ctx context.Context, component any, config json.RawMessage) error 
 }
 
 // checkStrategy validates the configuration of a node's termination strategy.
-func (s *setup) checkStrategy(ctx context.Context, n *plan.Node) error {
+func checkStrategy(ctx context.Context, c environment.Components, n *plan.Node) error {
 	t := n.Termination
-	strategy, err := s.components().Termination(ctx, t.Type(), n)
+	strategy, err := c.Termination(ctx, t.Type(), n)
 	if err != nil {
 		return err
 	}
@@ -127,6 +132,30 @@ func (s *setup) checkStrategy(ctx context.Context, n *plan.Node) error {
 		return fmt.Errorf("render the termination's config: %w", err)
 	}
 	return validate(ctx, strategy, config)
+}
+
+// checkNotify validates the notify entries of the settings with their actions.
+func checkNotify(ctx context.Context, c environment.Components, notify []settings.Notification) error {
+	var errs []error
+	for _, n := range notify {
+		action, err := c.NotifyAction(ctx, n)
+		if err == nil {
+			err = validate(ctx, action, n.Config)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("notify at %s: %w", n.At, hintNotifyKeys(err)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// hintNotifyKeys adds the keys common to all notify entries to an error about an action's keys.
+func hintNotifyKeys(err error) error {
+	var f *failure.Error
+	if !errors.As(err, &f) || f.Kind != failure.ConfigInvalid || f.Hint != "" {
+		return err
+	}
+	return f.WithHint("use the action's own keys, or action, on and timeout")
 }
 
 // PreflightResult describes a run or resume that could begin now.
@@ -153,9 +182,8 @@ func (e *Supervisor) Preflight(ctx context.Context, o source.RunOptions) (*Prefl
 	if err := e.checkUnlocked(src.Session, o.Force); err != nil {
 		return nil, err
 	}
-	s := newSetup(e, src.Session)
-	s.host, s.plan, s.configs = e.env.Host, src.Plan, src.Configs // the processes of these checks end with the engine
-	if err := s.preflight(ctx); err != nil {
+	components := e.env.Components(e.env.Host, src.Plan, src.Configs, nil) // its processes end with the engine
+	if err := checkComponents(ctx, components, nil, e.env.Notifications()); err != nil {
 		return nil, err
 	}
 	return &PreflightResult{Session: src.Session, Dir: e.env.Project.Abs(store.RunsDir + "/" + src.Session), Warnings: src.Warnings}, nil
@@ -176,71 +204,52 @@ func (e *Supervisor) PreflightResume(ctx context.Context, o ResumeOptions) (*Pre
 		return nil, err
 	}
 	defer dir.Close()
-	s := newSession(e, o.Session)
-	s.dir, s.host, s.configs, s.sandbox = dir, e.env.Host, configs, o.Sandbox
+	s := newSetup(newHandle(e.env, o.Session, dir), e.env.Host, configs, o.Sandbox)
 	p, _ := inspect.LoadPlan(dir) // an error is reported where the plan is needed
-	if s.replay, err = s.replayReadOnly(p); err != nil {
-		return nil, err
-	}
-	recovered, err := s.recoverState(ctx)
+	replayed, err := s.handle.replayReadOnly(p)
 	if err != nil {
 		return nil, err
 	}
-	if !s.canContinue(o) {
-		return nil, finalError(s.state, o)
+	st, recovered, err := s.recoverState(ctx, replayed)
+	if err != nil {
+		return nil, err
 	}
-	if err := s.checkResumable(ctx, recovered, o); err != nil {
+	if !canContinue(st, o) {
+		return nil, finalError(st, o)
+	}
+	if err := s.checkResumable(ctx, st, recovered, o); err != nil {
 		return nil, err
 	}
 	return &PreflightResult{Session: o.Session, Dir: dir.Path(), Warnings: warnings}, nil
 }
 
-// checkNotify validates the notify entries of the settings with their actions.
-func (s *setup) checkNotify(ctx context.Context) error {
-	var errs []error
-	for _, n := range s.notifications() {
-		action, err := s.notifyAction(ctx, n)
-		if err == nil {
-			err = validate(ctx, action, n.Config)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("notify at %s: %w", n.At, hintNotifyKeys(err)))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// hintNotifyKeys adds the keys common to all notify entries to an error about an action's keys.
-func hintNotifyKeys(err error) error {
-	var f *failure.Error
-	if !errors.As(err, &f) || f.Kind != failure.ConfigInvalid || f.Hint != "" {
-		return err
-	}
-	return f.WithHint("use the action's own keys, or action, on and timeout")
-}
-
 // checkResumable returns why a session that has not ended cannot be resumed with these options. recovered is the
 // recovered state, nil if the journal is complete.
-func (s *session) checkResumable(ctx context.Context, recovered *recoveredState, o ResumeOptions) error {
-	if err := checkResume(s.plan, s.state, o); err != nil {
+func (s *setup) checkResumable(ctx context.Context, st state.State, recovered *recoveredState, o ResumeOptions) error {
+	if err := checkResume(s.plan, st, o); err != nil {
 		return err
 	}
-	if used := schedule.RunGuardrailFailure(s.plan, s.state); used != nil && !o.Force {
-		return timeUsedUpError(s.name, used)
+	if used := schedule.RunGuardrailFailure(s.plan, st); used != nil && !o.Force {
+		return timeUsedUpError(s.handle.name, used)
 	}
 	if recovered == nil || recovered.src == nil { // otherwise the plan was compiled again and is not in plan.json yet
-		if err := s.checkPlan(s.state.PlanSHA256); err != nil {
+		if err := s.checkPlan(st.PlanSHA256); err != nil {
 			return err
 		}
 	}
-	if _, faults := s.readResolutions(); len(faults) > 0 {
-		return s.engine.env.RedactDiagnostics(faults)
+	if _, faults := s.readResolutions(st); len(faults) > 0 {
+		return s.handle.env.RedactDiagnostics(faults)
 	}
-	s.providers = s.state.Providers
+	s.providers = st.Providers
 	return s.preflight(ctx)
 }
 
-// canContinue reports whether the session has not ended, or is to be reopened.
-func (s *session) canContinue(o ResumeOptions) bool {
-	return !s.state.Status.Final() || s.state.Status == state.Completed && o.Reopen && o.Rerun != ""
+// preflight checks the components of the session's plan.
+func (s *setup) preflight(ctx context.Context) error {
+	return checkComponents(ctx, s.components(), s.providers, s.handle.env.Notifications())
+}
+
+// canContinue reports whether a session has not ended, or is to be reopened.
+func canContinue(st state.State, o ResumeOptions) bool {
+	return !st.Status.Final() || st.Status == state.Completed && o.Reopen && o.Rerun != ""
 }

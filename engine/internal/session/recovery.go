@@ -27,39 +27,44 @@ type recoveredState struct {
 	src *source.Source // the source of a plan that was compiled again; nil for the plan of plan.json
 }
 
-// recoverState loads the session's plan and state. The result is nil if the journal is complete. No file is written. A
-// doubtful state is refused with a hint to repair the session.
-func (s *session) recoverState(ctx context.Context) (*recoveredState, error) {
-	if s.replay.isComplete() {
+// recoverState sets the plan and returns the session's state. The recovered state is nil if the journal is complete. No
+// file is written. A doubtful state is refused with a hint to repair the session.
+func (s *setup) recoverState(ctx context.Context, t *replay) (state.State, *recoveredState, error) {
+	if t.isComplete() {
 		if err := s.loadPlan(false); err != nil {
-			return nil, err
+			return state.State{}, nil, err
 		}
-		return nil, s.fold()
+		st, err := t.state(s.handle.name)
+		return st, nil, err
 	}
-	found, err := recovery.Read(s.dir)
+	found, err := s.handle.readFiles()
 	if err != nil {
-		return nil, err
-	}
-	if found.IsEmpty() {
-		return nil, inspect.NeverBeganError(s.name)
+		return state.State{}, nil, err
 	}
 	r, _, err := s.restoreState(ctx, found)
 	if err != nil {
-		return nil, err
+		return state.State{}, nil, err
 	}
-	again, err := s.replayAgain()
-	if err != nil {
-		return nil, err
+	if err := s.handle.replayAgain(t, s.plan); err != nil {
+		return state.State{}, nil, err
 	}
-	s.replay = again
 	if r.Complete {
-		return nil, s.fold()
+		st, err := t.state(s.handle.name)
+		return st, nil, err
 	}
 	if r.Doubt != "" && !r.State.Status.Final() {
-		return nil, doubtfulStateError(s.name, r.Result)
+		return state.State{}, nil, doubtfulStateError(s.handle.name, r.Result)
 	}
-	s.state = r.State
-	return r, nil
+	return r.State, r, nil
+}
+
+// readFiles reads the session's files for a recovery.
+func (h *handle) readFiles() (*recovery.SessionFiles, error) {
+	found, err := recovery.Read(h.dir)
+	if err == nil && found.IsEmpty() {
+		err = inspect.NeverBeganError(h.name)
+	}
+	return found, err
 }
 
 // restoreState sets the plan and recovers the state from damaged files. Without a plan, the result is nil. With any
@@ -71,8 +76,8 @@ func (s *setup) restoreState(ctx context.Context, found *recovery.SessionFiles) 
 		return nil, base, err
 	}
 	if r.Result, err = found.Restore(base); err != nil {
-		err = failure.New(failure.StateCorrupt, "session '%s' is damaged: %w", s.name, err).
-			WithHint("choose the place with `%s`, or start again with %s", failure.Next("repair", s.name, "--at", "NODE:ITERATION"), failure.Option("force"))
+		err = failure.New(failure.StateCorrupt, "session '%s' is damaged: %w", s.handle.name, err).
+			WithHint("choose the place with `%s`, or start again with %s", failure.Next("repair", s.handle.name, "--at", "NODE:ITERATION"), failure.Option("force"))
 	}
 	return r, base, err
 }
@@ -80,12 +85,12 @@ func (s *setup) restoreState(ctx context.Context, found *recovery.SessionFiles) 
 // recoveryParams returns the inputs of the recovery. A loop of the Bash engine has no plan: its stage is compiled now.
 func (s *setup) recoveryParams(ctx context.Context, found *recovery.SessionFiles, r *recoveredState) (recovery.Params, error) {
 	b := recovery.Params{
-		RunID: newRunID(time.Now()), SchedulerVersion: progress.Version, SkipDelays: s.engine.env.Config.SkipDelays,
-		Legacy: s.engine.env.Config.Variable(recovery.LegacyVariable) == "1",
+		RunID: newRunID(time.Now()), SchedulerVersion: progress.Version, SkipDelays: s.handle.env.Config.SkipDelays,
+		Legacy: s.handle.env.Config.Variable(recovery.LegacyVariable) == "1",
 	}
 	var err error
 	if loop, ok := found.BashLoop(); ok {
-		if r.src, err = s.engine.compileLoop(ctx, s.name, s.configs, loop); err == nil {
+		if r.src, err = compileLoop(ctx, s.handle.env, s.handle.name, s.configs, loop); err == nil {
 			s.warnings = slices.Concat(s.warnings, r.src.Warnings)
 		}
 	} else {
@@ -98,7 +103,7 @@ func (s *setup) recoveryParams(ctx context.Context, found *recovery.SessionFiles
 		if err := s.setPlan(r.src.Plan); err != nil {
 			return b, err
 		}
-	} else if ref, err := s.dir.Ref(store.PlanFile); err != nil {
+	} else if ref, err := s.handle.dir.Ref(store.PlanFile); err != nil {
 		return b, err
 	} else {
 		b.PlanSHA256 = ref.SHA256
@@ -118,7 +123,7 @@ func (s *setup) importedData(r *recoveredState) (event.SessionImportedData, erro
 		r.State.PlanSHA256 = digest
 	}
 	d := event.SessionImportedData{Reason: event.Truncate(r.summary(), event.MaxText)}
-	ref, err := statefile.WriteHistory(s.dir, s.unusedName("history-%d.json"), r.History)
+	ref, err := statefile.WriteHistory(s.handle.dir, s.handle.unusedName("history-%d.json"), r.History)
 	if err != nil {
 		return d, err
 	}
@@ -138,10 +143,10 @@ func (r *recoveredState) summary() string {
 
 func (s *setup) logRecovery(r *recoveredState) {
 	if len(r.Lost) == 0 {
-		s.log.Info("imported the session's state", "reason", r.Reason)
+		s.handle.log.Info("imported the session's state", "reason", r.Reason)
 		return
 	}
-	s.log.Warn("session files are damaged; continuing from the last certain state", "reason", r.Reason, "lost", event.Truncate(strings.Join(r.Lost, "; "), event.MaxReason))
+	s.handle.log.Warn("session files are damaged; continuing from the last certain state", "reason", r.Reason, "lost", event.Truncate(strings.Join(r.Lost, "; "), event.MaxReason))
 }
 
 // encodeState encodes a state for a journal line. A state that is too long keeps only the last five decisions of the
@@ -172,15 +177,15 @@ func (s *session) beginEpoch(ctx context.Context, r *recoveredState, start event
 	var events []event.Event
 	var err error
 	if r == nil {
-		events, err = s.journal.Start(ctx, start)
+		events, err = s.lease.journal.Start(ctx, start)
 	} else {
 		var d event.SessionImportedData
-		if d, err = s.importedData(r); err != nil {
+		if d, err = s.setup.importedData(r); err != nil {
 			return err
 		}
 		runID := s.state.RunID
 		s.state = state.State{}
-		events, err = s.journal.Import(ctx, runID, d, start)
+		events, err = s.lease.journal.Import(ctx, runID, d, start)
 	}
 	if err != nil {
 		return err
@@ -195,22 +200,23 @@ func (e *Supervisor) Record(ctx context.Context, name string, ev event.Event) er
 	if err != nil {
 		return err
 	}
-	return s.close(s.record(ctx, ev))
+	return s.lease.close(s.record(ctx, ev))
 }
 
 func (s *session) record(ctx context.Context, ev event.Event) error {
-	from, err := s.recoverState(ctx)
+	st, recovered, err := s.setup.recoverState(ctx, s.replay)
 	if err != nil {
 		return err
 	}
+	s.state = st
 	if s.state.Status.Final() {
-		return terminalError(s.name, s.state.Status)
+		return terminalError(s.handle.name, s.state.Status)
 	}
-	if err := s.beginEpoch(ctx, from, s.kernelStartData()); err != nil {
+	if err := s.beginEpoch(ctx, recovered, s.lease.kernelStartData()); err != nil {
 		return err
 	}
-	if _, invalid := progress.Apply(s.plan, s.state, ev); invalid != nil { // such as an answer to an interrupted attempt
-		return NotAcceptedError(s.name, invalid)
+	if _, invalid := progress.Apply(s.setup.plan, s.state, ev); invalid != nil { // such as an answer to an interrupted attempt
+		return NotAcceptedError(s.handle.name, invalid)
 	}
 	if err := s.commit(ctx, ev); err != nil {
 		return err

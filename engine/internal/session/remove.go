@@ -21,26 +21,26 @@ func (e *Supervisor) RemoveSession(ctx context.Context, name string) error {
 		return err
 	}
 	// A damaged session can be removed although its status cannot be read.
-	h := newSetup(e, name).handle
-	return h.close(h.remove(ctx, err == nil && !status.Status.Final()))
+	l := newLease(e, name)
+	return l.close(l.remove(ctx, err == nil && !status.Status.Final()))
 }
 
 // remove locks and removes the session. The resources of an unfinished session are released first.
-func (h *handle) remove(ctx context.Context, unfinished bool) error {
-	if err := h.acquire(false, false); err != nil {
+func (l *lease) remove(ctx context.Context, unfinished bool) error {
+	if err := l.acquire(false, false); err != nil {
 		return err
 	}
-	if err := h.endSurvivors(ctx, h.previousKernels()); err != nil {
+	if err := l.endSurvivors(ctx, l.handle.previousKernels()); err != nil {
 		return err
 	}
-	if err := h.startHost(nil); err != nil {
+	if err := l.startHost(nil); err != nil {
 		return err
 	}
-	h.releaseStale(ctx)
-	if _, dead := h.lock.StaleLock(); unfinished && !dead {
-		if err := h.engine.releaseStrategies(ctx, h.host, h.name); err != nil {
-			h.log.Warn("could not release the session's resources", "error", err)
+	l.releaseStale(ctx)
+	if _, dead := l.lock.StaleLock(); unfinished && !dead {
+		if err := l.engine.releaseStrategies(ctx, l.host, l.handle.name); err != nil {
+			l.handle.log.Warn("could not release the session's resources", "error", err)
 		}
 	}
-	return h.engine.env.Project.RemoveSession(h.name)
+	return l.handle.env.Project.RemoveSession(l.handle.name)
 }

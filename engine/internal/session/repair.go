@@ -63,62 +63,59 @@ func (e *Supervisor) Repair(ctx context.Context, o RepairOptions) (*Repair, erro
 		}
 		at = &p
 	}
-	s := newSession(e, o.Session)
-	s.host = e.env.Host
 	configs, _, err := e.env.Settings.Assign(ctx, e.env.Host)
 	if err != nil {
 		return nil, err
 	}
-	s.configs = configs
-	if err := s.openForRepair(ctx, o.DryRun); err != nil {
-		return nil, s.close(err)
+	if err := e.checkUnlocked(o.Session, false); err != nil {
+		return nil, err
 	}
-	r, err := s.repair(ctx, at, o.DryRun)
-	return r, s.close(err)
+	if o.DryRun {
+		dir, err := inspect.Open(e.env, o.Session)
+		if err != nil {
+			return nil, err
+		}
+		defer dir.Close()
+		return newSetup(newHandle(e.env, o.Session, dir), e.env.Host, configs, nil).repair(ctx, at, nil)
+	}
+	l := newLease(e, o.Session)
+	if err := l.acquireForRepair(ctx); err != nil {
+		return nil, l.close(err)
+	}
+	r, err := newSetup(l.handle, e.env.Host, configs, nil).repair(ctx, at, l)
+	return r, l.close(err)
 }
 
-// openForRepair opens the session's directory. It also locks the session, except for a dry run.
-func (h *handle) openForRepair(ctx context.Context, dryRun bool) error {
-	if err := h.engine.checkUnlocked(h.name, false); err != nil {
+// acquireForRepair locks the session without opening its journal, which may be damaged.
+func (l *lease) acquireForRepair(ctx context.Context) error {
+	if err := l.acquire(false, false); err != nil {
 		return err
 	}
-	if dryRun {
-		dir, err := inspect.Open(h.engine.env, h.name)
-		if err == nil {
-			h.dir = dir
-			h.closers = append(h.closers, dir.Close)
-		}
-		return err
-	}
-	if err := h.acquire(false, false); err != nil {
-		return err
-	}
-	ended := h.endSurvivors(ctx, h.previousKernels())
-	_, err := h.dir.SweepTemps()
+	ended := l.endSurvivors(ctx, l.handle.previousKernels())
+	_, err := l.handle.dir.SweepTemps()
 	return errors.Join(ended, err)
 }
 
-func (s *session) repair(ctx context.Context, at *recovery.Point, dryRun bool) (*Repair, error) {
-	found, err := recovery.Read(s.dir)
+// repair repairs the session that l holds; without l it only reports the repair.
+func (s *setup) repair(ctx context.Context, at *recovery.Point, l *lease) (*Repair, error) {
+	found, err := s.handle.readFiles()
 	if err != nil {
 		return nil, err
-	}
-	if found.IsEmpty() {
-		return nil, inspect.NeverBeganError(s.name)
 	}
 	recovered, err := s.proposeState(ctx, found, at)
 	if err != nil {
 		return nil, err
 	}
 	r := s.repairReport(recovered)
-	if r.DryRun = dryRun; dryRun || recovered.Complete {
+	if r.DryRun = l == nil; r.DryRun || recovered.Complete {
 		return r, nil
 	}
-	if r.OldJournal, err = s.replaceJournal(ctx, found, recovered); err != nil {
+	opened := newSession(l, s)
+	if r.OldJournal, err = opened.replaceJournal(ctx, found, recovered); err != nil {
 		return nil, err
 	}
 	if !r.Status.Final() {
-		r.ResumeCommand = inspect.ResumeCommand(s.engine.env.Config.Program, s.name, s.plan, s.state)
+		r.ResumeCommand = inspect.ResumeCommand(s.handle.env.Config.Program, s.handle.name, s.plan, opened.state)
 	}
 	return r, nil
 }
@@ -156,7 +153,7 @@ func (s *setup) proposeState(ctx context.Context, found *recovery.SessionFiles, 
 func (s *setup) repairReport(recovered *recoveredState) *Repair {
 	st := recovered.State
 	r := &Repair{
-		Session: s.name, Intact: recovered.Complete, Lost: append([]string{}, recovered.Lost...), Doubt: recovered.Doubt,
+		Session: s.handle.name, Intact: recovered.Complete, Lost: append([]string{}, recovered.Lost...), Doubt: recovered.Doubt,
 		Status: st.Status, Run: st.Run, Runs: st.Runs, Node: st.At, Completed: inspect.CompletedNodes(s.plan, st),
 	}
 	n := s.plan.Find(st.At)
@@ -183,21 +180,21 @@ func (s *session) replaceJournal(ctx context.Context, found *recovery.SessionFil
 	if recovered.State.StartedAt.IsZero() {
 		recovered.State.StartedAt = time.Now().UTC()
 	}
-	d, err := s.importedData(recovered)
+	d, err := s.setup.importedData(recovered)
 	if err != nil {
 		return "", err
 	}
-	e := s.redactEvent(event.New(event.SessionImported, nil, "", d))
+	e := s.setup.redactEvent(event.New(event.SessionImported, nil, "", d))
 	seq, epoch := found.Last()
 	e.RunID, e.Seq, e.Epoch = recovered.State.RunID, seq+1, epoch+1
-	e, kept, err := journal.Replace(ctx, s.dir, e)
+	e, kept, err := journal.Replace(ctx, s.handle.dir, e)
 	if err != nil {
 		return "", err
 	}
 	if kept != "" {
-		kept = s.dir.Abs(kept)
+		kept = s.handle.dir.Abs(kept)
 	}
-	s.replay = s.newReplay(s.plan)
+	s.replay = s.handle.newReplay(s.setup.plan)
 	s.state = state.State{}
 	return kept, s.apply([]event.Event{e})
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // replay is the result of one pass over a session's journal, made when the session is opened. It keeps no
@@ -54,6 +56,16 @@ func (t *replay) addKernel(e event.Event) {
 // isComplete reports whether the journal alone yields the session's state.
 func (t *replay) isComplete() bool { return t.fold != nil && t.fold.Complete(t.log) }
 
+// state returns the state of the session called name. The fold ignored invalid events, such as late deliveries.
+func (t *replay) state(name string) (state.State, error) {
+	st, err := t.fold.State()
+	if err != nil {
+		return state.State{}, failure.New(failure.StateCorrupt, "read the journal of session '%s': %w", name, err).
+			WithHint("use the version that wrote it, or start the session again with %s", failure.Option("force"))
+	}
+	return st, nil
+}
+
 // newReplay returns an empty replay for a plan, which may be nil.
 func (h *handle) newReplay(p *plan.Plan) *replay {
 	t := &replay{marker: h.processMarker()}
@@ -73,6 +85,22 @@ func (h *handle) replayReadOnly(p *plan.Plan) (*replay, error) {
 		return nil
 	})
 	return t, err
+}
+
+// replayAgain reads the journal again with a plan that was recovered, up to the last event read before.
+func (h *handle) replayAgain(t *replay, p *plan.Plan) error {
+	again := h.newReplay(p)
+	again.log = t.log
+	_, err := journal.Read(h.dir, func(e event.Event) error {
+		if e.Seq <= again.log.Last.Seq {
+			again.apply(e)
+		}
+		return nil
+	})
+	if err == nil {
+		*t = *again
+	}
+	return err
 }
 
 // previousKernels returns the kernels that have run a session, as far as its journal is readable.

@@ -1,14 +1,16 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -16,13 +18,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
-	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // session is an open session with its state, which changes with each event of its journal.
 type session struct {
-	*setup
+	handle       *handle
+	lease        *lease
+	setup        *setup
 	replay       *replay
 	state        state.State
 	feed         *feed
@@ -30,63 +33,58 @@ type session struct {
 	applied      func(event.Event, state.State) // called with each applied event
 }
 
-// newSession returns a session that is not opened.
-func newSession(e *Supervisor, name string) *session {
-	s := newSetup(e, name)
-	return &session{setup: s, feed: &feed{setup: s, observe: func(inspect.Update) {}}, applied: func(event.Event, state.State) {}}
+// newSession returns a session without its replay and state.
+func newSession(l *lease, s *setup) *session {
+	return &session{handle: l.handle, lease: l, setup: s, feed: &feed{lease: l, setup: s, observe: func(inspect.Update) {}}, applied: func(event.Event, state.State) {}}
 }
 
 // openExclusive locks and opens a session. It removes stale locks, opens the journal and replays it, and ends
-// processes that a dead kernel left. The caller closes the session.
+// processes that a dead kernel left. The caller closes the session's lease.
 func (e *Supervisor) openExclusive(ctx context.Context, name string, force, create bool) (_ *session, err error) {
 	if err := store.CheckSession(name); err != nil {
 		return nil, err
 	}
-	s := newSession(e, name)
+	l := newLease(e, name)
 	defer func() {
 		if err != nil {
-			err = s.close(err)
+			err = l.close(err)
 		}
 	}()
 	if e.active.contains(name) { // force applies to other processes only
 		return nil, runsHereError(name)
 	}
-	if err := s.acquire(force, create); err != nil {
+	if err := l.acquire(force, create); err != nil {
 		return nil, err
 	}
-	if _, err := s.dir.SweepTemps(); err != nil {
+	if _, err := l.handle.dir.SweepTemps(); err != nil {
 		return nil, err
 	}
 	var p *plan.Plan
 	if !create { // a new run has its own plan
-		p, _ = inspect.LoadPlan(s.dir) // an error is reported where the plan is needed
+		p, _ = inspect.LoadPlan(l.handle.dir) // an error is reported where the plan is needed
 	}
-	s.replay = s.newReplay(p)
+	s := newSession(l, newSetup(l.handle, nil, nil, nil))
+	s.replay = l.handle.newReplay(p)
 	options := e.env.Config.Journal(e.env.Log)
-	options.Redact = s.redactEvent
-	if s.journal, s.replay.log, err = journal.Open(ctx, s.dir, options, s.replay.apply); err != nil {
+	options.Redact = s.setup.redactEvent
+	if l.journal, s.replay.log, err = journal.Open(ctx, l.handle.dir, options, s.replay.apply); err != nil {
 		return nil, err
 	}
-	s.closers = append(s.closers, s.journal.Close)
-	if err := s.endSurvivors(ctx, s.replay.kernels); err != nil {
+	l.closers = append(l.closers, l.journal.Close)
+	if err := l.endSurvivors(ctx, s.replay.kernels); err != nil {
 		return nil, err
 	}
-	if err := s.startHost(s.feed.pluginEvent); err != nil {
+	if err := l.startHost(s.feed.pluginEvent); err != nil {
 		return nil, err
 	}
-	s.releaseStale(ctx)
+	s.setup.host = l.host
+	l.releaseStale(ctx)
 	return s, nil
-}
-
-// kernelStartData describes this kernel for the journal.
-func (s *session) kernelStartData() event.KernelStartData {
-	owner := s.lock.Info()
-	return event.KernelStartData{PID: owner.PID, StartTime: owner.StartTime, Version: s.engine.env.Config.Version}
 }
 
 // commit appends an event to the journal and applies it.
 func (s *session) commit(ctx context.Context, e event.Event) error {
-	events, err := s.journal.Append(ctx, e)
+	events, err := s.lease.journal.Append(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -97,9 +95,9 @@ func (s *session) commit(ctx context.Context, e event.Event) error {
 // fold does.
 func (s *session) apply(events []event.Event) error {
 	for _, e := range events {
-		next, err := progress.Apply(s.plan, s.state, e)
+		next, err := progress.Apply(s.setup.plan, s.state, e)
 		if errors.Is(err, progress.ErrInvalidTransition) && e.Epoch < events[len(events)-1].Epoch {
-			s.log.Debug("ignored an event of an earlier epoch", "error", err)
+			s.handle.log.Debug("ignored an event of an earlier epoch", "error", err)
 			continue
 		}
 		if err != nil {
@@ -111,50 +109,26 @@ func (s *session) apply(events []event.Event) error {
 	return nil
 }
 
-// fold sets the state to that of the replay, which ignored invalid events such as late deliveries.
-func (s *session) fold() error {
-	st, err := s.replay.fold.State()
-	if err != nil {
-		return failure.New(failure.StateCorrupt, "read the journal of session '%s': %w", s.name, err).
-			WithHint("use the version that wrote it, or start the session again with %s", failure.Option("force"))
-	}
-	s.state = st
-	return nil
-}
-
-// replayAgain reads the journal with the session's recovered plan, up to the last event read before.
-func (s *session) replayAgain() (*replay, error) {
-	t := s.newReplay(s.plan)
-	t.log = s.replay.log
-	_, err := journal.Read(s.dir, func(e event.Event) error {
-		if e.Seq <= t.log.Last.Seq {
-			t.apply(e)
-		}
-		return nil
-	})
-	return t, err
-}
-
 // onEvent handles an applied event: it updates derived files, inbox and observers.
 func (s *session) onEvent(e event.Event, st state.State) {
 	if err := s.replay.stateFile.Update(e, st); err != nil {
-		s.log.Warn("state.json is out of date", "error", err)
+		s.handle.log.Warn("state.json is out of date", "error", err)
 	}
 	s.replay.timeline.Apply(e)
-	s.acknowledge(e)
+	s.handle.acknowledge(e)
 	s.applied(e, st)
 	s.feed.send(inspect.Update{Event: &e, State: &st})
 	if e.Type == event.SecretFound {
 		s.foundSecrets.Apply(e)
 	}
-	for _, info := range s.replay.derived.Apply(s.plan, e, st) {
+	for _, info := range s.replay.derived.Apply(s.setup.plan, e, st) {
 		s.feed.appendInfo(info)
 	}
 }
 
 // flushViews clears the inbox and writes the derived files of a session that ends or pauses.
 func (s *session) flushViews() error {
-	s.clearInbox(s.state.Status)
+	s.handle.clearInbox(s.state.Status)
 	if err := s.replay.stateFile.Flush(s.state); err != nil {
 		return err
 	}
@@ -162,13 +136,13 @@ func (s *session) flushViews() error {
 	if err != nil {
 		return fmt.Errorf("render %s: %w", store.MetricsFile, err)
 	}
-	return s.dir.Replace(store.MetricsFile, append(text, '\n'))
+	return s.handle.dir.Replace(store.MetricsFile, append(text, '\n'))
 }
 
 // applyMessages commits answers and feedback posted while no kernel held the session, before the run continues. Invalid
 // messages are dropped.
 func (s *session) applyMessages(ctx context.Context) error {
-	for _, m := range s.pollInbox() {
+	for _, m := range s.handle.pollInbox() {
 		if m.Action != inbox.Answer && m.Action != inbox.Feedback {
 			continue
 		}
@@ -181,37 +155,16 @@ func (s *session) applyMessages(ctx context.Context) error {
 
 // commitIfValid commits a control event while no effect is running, or rejects it.
 func (s *session) commitIfValid(ctx context.Context, e event.Event) error {
-	if _, invalid := progress.Apply(s.plan, s.state, e); invalid != nil {
-		s.rejectEvent(e, invalid)
+	if _, invalid := progress.Apply(s.setup.plan, s.state, e); invalid != nil {
+		s.handle.rejectEvent(e, invalid)
 		return nil
 	}
 	return s.commit(ctx, e)
 }
 
-// readResolutions returns the answers in the resolution files of the open escalations. If a file has faults, it returns
-// only the faults.
-func (s *session) readResolutions() ([]event.Event, yamldoc.Diagnostics) {
-	var answers []event.Event
-	var faults yamldoc.Diagnostics
-	for _, o := range question.Unanswered(s.plan, s.state) {
-		f, exists := question.Read(s.dir, o.ID)
-		if !exists {
-			continue
-		}
-		if len(f.Faults) == 0 {
-			answers = append(answers, o.Answer(f.Resolution))
-		}
-		faults = append(faults, f.Faults...)
-	}
-	if len(faults) > 0 {
-		return nil, faults
-	}
-	return answers, nil
-}
-
 // applyResolutions commits the resolutions written while no kernel held the session.
 func (s *session) applyResolutions(ctx context.Context) error {
-	answers, faults := s.readResolutions()
+	answers, faults := s.setup.readResolutions(s.state)
 	if len(faults) > 0 { // a file was changed since the preceding check
 		return faults
 	}
@@ -226,13 +179,13 @@ func (s *session) applyResolutions(ctx context.Context) error {
 // applyStop ends or pauses a session without running effects, if that was requested.
 func (s *session) applyStop(ctx context.Context) error {
 	for s.state.Stop != nil {
-		due := schedule.Decide(s.plan, s.state)
+		due := schedule.Decide(s.setup.plan, s.state)
 		if len(due) == 0 {
 			break
 		}
 		for _, c := range due {
 			if c.Kind != schedule.Record {
-				return fmt.Errorf("end session %s: %s is still running", s.name, c.Key)
+				return fmt.Errorf("end session %s: %s is still running", s.handle.name, c.Key)
 			}
 			if err := s.commit(ctx, *c.Event); err != nil {
 				return err
@@ -240,4 +193,65 @@ func (s *session) applyStop(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// refuseEnded refuses to resume an ended session. It first updates the derived files, which a crash after the last event
+// may have left out of date.
+func (s *session) refuseEnded(o ResumeOptions) error {
+	if err := s.writeEnd(true); err != nil {
+		s.handle.log.Warn("derived files are out of date", "error", err)
+	}
+	return finalError(s.state, o)
+}
+
+// finish writes the derived files of an ended or paused run and returns its result.
+func (s *session) finish() (*inspect.Result, error) {
+	result := s.result()
+	err := s.writeEnd(false)
+	if _, system := failure.SystemHint(err); system { // the journal is complete; these files are derived from it
+		s.handle.log.Warn("derived files are out of date; the next resume rebuilds them", "error", err)
+		err = nil
+	}
+	return result, err
+}
+
+// writeEnd writes the derived files, and adds an ended loop to the project's list of completed loops. again says
+// whether an earlier kernel may have added the loop already.
+func (s *session) writeEnd(again bool) error {
+	return errors.Join(s.flushViews(), s.recordCompletion(again))
+}
+
+func (s *session) recordCompletion(again bool) error {
+	if s.state.Mode != "loop" || s.state.EndedAt == nil {
+		return nil
+	}
+	c := statefile.Completion{Session: s.handle.name, Type: s.setup.plan.Nodes[0].Ref, CompletedAt: s.state.EndedAt.UTC().Format(time.RFC3339)}
+	switch {
+	case s.state.Status == state.Completed && s.state.Reason == "max_iterations":
+		c.Status = statefile.CompletionMaximum
+	case s.state.Status == state.Completed:
+		c.Status = statefile.CompletionComplete
+	case s.state.Status == state.Failed:
+		c.Status = statefile.CompletionFailed
+	default:
+		return nil
+	}
+	return statefile.RecordCompletion(context.Background(), s.handle.env.Project, c, again)
+}
+
+func (s *session) result() *inspect.Result {
+	st := s.state
+	result := &inspect.Result{
+		Session: s.handle.name, RunID: st.RunID, Status: st.Status, Mode: st.Mode, Reason: cmp.Or(st.Reason, st.PauseReason),
+		PauseKind: st.PauseKind, PauseCode: st.PauseCode, Failure: st.Failure, Completed: inspect.CompletedNodes(s.setup.plan, st), Stages: inspect.StageResults(s.setup.plan, st, s.handle.dir.Path()),
+		Run: st.Run, Runs: st.Runs, Dir: s.handle.dir.Path(), Deliverable: inspect.NewDeliverable(s.setup.plan, st, s.handle.dir.Path()),
+		Usage: st.Usage, Duration: time.Since(s.lease.openedAt), Warnings: s.setup.warnings, Questions: inspect.ListQuestions(s.handle.env.Config.Program, s.setup.plan, st, s.handle.dir),
+		Secrets: s.foundSecrets,
+	}
+	reachedMaximum := st.Mode == "loop" && st.Reason == "max_iterations"
+	result.Success = st.Status == state.Completed && !reachedMaximum
+	if !st.Status.Final() {
+		result.ResumeCommand = inspect.ResumeCommand(s.handle.env.Config.Program, s.handle.name, s.setup.plan, st)
+	}
+	return result
 }

@@ -8,28 +8,28 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
-	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 // setup is a session's plan with its providers, settings, isolation, and redaction of secrets.
 type setup struct {
-	*handle
-	plan *plan.Plan
+	handle *handle
+	host   *pluginhost.Host // of the session, or of the engine for questions and repairs
+	plan   *plan.Plan
 	// providers maps the names in the plan's blocks to components, nil if not known yet.
 	providers map[string]event.Provider
 	configs   environment.ProviderConfigs // the user's current settings, by provider
@@ -38,9 +38,9 @@ type setup struct {
 	warnings  yamldoc.Diagnostics
 }
 
-// newSetup returns the setup of a session that is not opened.
-func newSetup(e *Supervisor, name string) *setup {
-	return &setup{handle: &handle{engine: e, name: name, log: e.env.Log.With("session", name), openedAt: time.Now()}, redactor: e.env.Redactor}
+// newSetup returns the setup of a session whose plan is not known yet.
+func newSetup(h *handle, host *pluginhost.Host, configs environment.ProviderConfigs, sandbox *plan.Sandbox) *setup {
+	return &setup{handle: h, host: host, configs: configs, sandbox: sandbox, redactor: h.env.Redactor}
 }
 
 // setPlan sets the session's plan and adds the plan's secret patterns to the redactor.
@@ -49,13 +49,13 @@ func (s *setup) setPlan(p *plan.Plan) error {
 	for _, text := range p.SecretPatterns() {
 		compiled, err := regexp.Compile(text)
 		if err != nil { // the plan was not made by the compiler
-			return failure.New(failure.ConfigInvalid, "policy.secrets.patterns of session '%s': %w", s.name, err)
+			return failure.New(failure.ConfigInvalid, "policy.secrets.patterns of session '%s': %w", s.handle.name, err)
 		}
 		patterns = append(patterns, compiled)
 	}
 	s.plan = p
 	if len(patterns) > 0 {
-		s.redactor = s.engine.env.Redactor.WithPatterns(patterns)
+		s.redactor = s.handle.env.Redactor.WithPatterns(patterns)
 		s.host.Redact(s.redactor)
 	}
 	return nil
@@ -88,23 +88,23 @@ func (s *setup) writePlan(src *source.Source) (string, error) {
 		return "", err
 	}
 	if len(src.Yaml) > 0 {
-		if err := s.dir.Replace(store.PipelineFile, src.Yaml); err != nil {
+		if err := s.handle.dir.Replace(store.PipelineFile, src.Yaml); err != nil {
 			return "", err
 		}
 	}
 	if src.Mode == "loop" { // for strategies that are asked before the first iteration
-		if _, err := s.dir.EnsureSessionProgress(); err != nil {
+		if _, err := s.handle.dir.EnsureSessionProgress(); err != nil {
 			return "", err
 		}
 	}
-	ref, err := s.dir.Write(store.PlanFile, append(b, '\n'))
+	ref, err := s.handle.dir.Write(store.PlanFile, append(b, '\n'))
 	return ref.SHA256, err
 }
 
 // copyLibrary copies the folders of shipped stages that the plan uses into the session. A session resumed by
 // a newer program thus keeps its prompts.
 func (s *setup) copyLibrary(folders []string) error {
-	library := s.engine.env.Config.Library
+	library := s.handle.env.Config.Library
 	for _, folder := range folders {
 		err := fs.WalkDir(library, folder, func(name string, _ fs.DirEntry, err error) error {
 			info, statErr := fs.Stat(library, name) // the info of a link's target
@@ -113,7 +113,7 @@ func (s *setup) copyLibrary(folders []string) error {
 			}
 			data, err := fs.ReadFile(library, name)
 			if err == nil {
-				_, err = s.dir.Write(store.LibraryDir+"/"+name, data)
+				_, err = s.handle.dir.Write(store.LibraryDir+"/"+name, data)
 			}
 			return err
 		})
@@ -127,21 +127,19 @@ func (s *setup) copyLibrary(folders []string) error {
 // checkPlan refuses to continue with a plan.json that was changed since the start; startedWith is its SHA-256 at the
 // start.
 func (s *setup) checkPlan(startedWith string) error {
-	ref, err := s.dir.Ref(store.PlanFile)
+	ref, err := s.handle.dir.Ref(store.PlanFile)
 	if err != nil {
 		return err
 	}
 	if startedWith != "" && startedWith != ref.SHA256 {
-		return failure.New(failure.StateCorrupt, "plan.json of session '%s' was changed after the session started", s.name).
+		return failure.New(failure.StateCorrupt, "plan.json of session '%s' was changed after the session started", s.handle.name).
 			WithHint("restore the file, or start the session again with %s", failure.Option("force"))
 	}
 	return nil
 }
 
 func (s *setup) components() environment.Components {
-	return environment.Components{
-		Host: s.host, ProviderOverride: s.engine.env.Config.ProviderOverride, SkipHooks: s.engine.env.Config.SkipHooks, Configs: s.configs, Plan: s.plan, Sandboxes: s.sandboxSettings(),
-	}
+	return s.handle.env.Components(s.host, s.plan, s.configs, s.sandbox)
 }
 
 // blockProviders maps the provider names in the plan's parallel blocks to components. A resumed run keeps its original
@@ -153,22 +151,18 @@ func (s *setup) blockProviders(ctx context.Context) (_ map[string]event.Provider
 	return s.providers, err
 }
 
-func (s *setup) sandboxSettings() environment.SandboxSettings {
-	return s.engine.env.SandboxSettings(s.plan).Narrow(s.sandbox)
-}
-
 // loadPlan reads plan.json and sets the plan. It also checks that a plan of the Bash engine has everything that a run
 // needs.
 func (s *setup) loadPlan(ofBash bool) error {
-	p, err := inspect.LoadPlan(s.dir)
+	p, err := inspect.LoadPlan(s.handle.dir)
 	if err == nil && ofBash {
 		err = recovery.Complete(p)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return failure.New(failure.StateCorrupt, "session '%s' has no plan.json", s.name).WithHint("start it again with %s", failure.Option("force"))
+		return failure.New(failure.StateCorrupt, "session '%s' has no plan.json", s.handle.name).WithHint("start it again with %s", failure.Option("force"))
 	case err != nil && (ofBash || failure.KindOf(err) == failure.StateCorrupt):
-		return failure.New(failure.StateCorrupt, "plan.json of session '%s' cannot be used: %w", s.name, err).
+		return failure.New(failure.StateCorrupt, "plan.json of session '%s' cannot be used: %w", s.handle.name, err).
 			WithHint("restore the file, or compile again with %s", failure.Option("force"))
 	}
 	if err != nil {
@@ -177,30 +171,32 @@ func (s *setup) loadPlan(ofBash bool) error {
 	return s.setPlan(p)
 }
 
-// notifications returns the notify entries of the settings.
-func (s *setup) notifications() []settings.Notification {
-	if s.engine.env.Config.NoNotify {
-		return nil
+// readResolutions returns the answers in the resolution files of the open escalations. If a file has faults, it returns
+// only the faults.
+func (s *setup) readResolutions(st state.State) ([]event.Event, yamldoc.Diagnostics) {
+	var answers []event.Event
+	var faults yamldoc.Diagnostics
+	for _, o := range question.Unanswered(s.plan, st) {
+		f, exists := question.Read(s.handle.dir, o.ID)
+		if !exists {
+			continue
+		}
+		if len(f.Faults) == 0 {
+			answers = append(answers, o.Answer(f.Resolution))
+		}
+		faults = append(faults, f.Faults...)
 	}
-	return s.engine.env.Settings.Layers().Notify()
-}
-
-// notifyAction finds the action of an entry. The action gets the environment variables that the entry names;
-// the pipeline's policies do not apply.
-func (s *setup) notifyAction(ctx context.Context, n settings.Notification) (sdk.HookAction, error) {
-	use := pluginhost.Use{Names: pluginhost.ReferencedEnv(n.Config)}
-	var err error
-	if use.Sandbox, err = s.sandboxSettings().Resolve(ctx, s.host, sdk.KindHookAction, n.Action, nil); err != nil {
-		return nil, err
+	if len(faults) > 0 {
+		return nil, faults
 	}
-	return s.host.HookAction(ctx, n.Action, use)
+	return answers, nil
 }
 
 // redactEvent removes secrets from an event before it is journaled, and completes its command lines.
 func (s *setup) redactEvent(e event.Event) event.Event {
 	e = redaction.Event(s.redactor, e)
 	if e.Type != event.ToolCall && e.Type != event.ToolResult { // their arguments and results are the agent's
-		e.Data = completeCommands(e.Data, s.engine.env.Config.Program)
+		e.Data = completeCommands(e.Data, s.handle.env.Config.Program)
 	}
 	return e
 }

@@ -203,7 +203,7 @@ func (e *Supervisor) loopPlan(ctx context.Context, name string, dir *store.Dir) 
 	if !ok {
 		return nil, nil //nolint:nilnil // no such loop
 	}
-	src, err := e.compileLoop(ctx, name, nil, loop)
+	src, err := compileLoop(ctx, e.env, name, nil, loop)
 	if err != nil {
 		return nil, err
 	}
@@ -211,12 +211,12 @@ func (e *Supervisor) loopPlan(ctx context.Context, name string, dir *store.Dir) 
 }
 
 // compileLoop compiles the stage of a loop whose session has no plan, with the settings found in its files.
-func (e *Supervisor) compileLoop(ctx context.Context, name string, configs environment.ProviderConfigs, l recovery.Loop) (*source.Source, error) {
+func compileLoop(ctx context.Context, env *environment.Environment, name string, configs environment.ProviderConfigs, l recovery.Loop) (*source.Source, error) {
 	if l.Stage == "" {
 		return nil, failure.New(failure.StateCorrupt, "session '%s' does not record its stage", name).
 			WithHint("start it again with %s", failure.Option("force"))
 	}
-	src, err := source.Compile(ctx, e.env, source.RunOptions{
+	src, err := source.Compile(ctx, env, source.RunOptions{
 		Stage: l.Stage, Max: l.Max, Session: name, Provider: l.Provider, Model: l.Model,
 	}, configs, true)
 	if err != nil {
