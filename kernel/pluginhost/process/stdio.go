@@ -17,7 +17,7 @@ const (
 	maxFirstLine = 16 << 10
 	// drainTime is how long after the end of the process the pipes may stay open. A grandchild that left the group can
 	// hold them without end.
-	drainTime = 100 * time.Millisecond
+	drainTime = 500 * time.Millisecond
 )
 
 // stdio is the host's side of the three pipes. They are plain files on both sides, so that waiting for the
