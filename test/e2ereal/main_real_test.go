@@ -17,7 +17,7 @@ import (
 var installed = map[string]string{}
 
 // surround installs the CLIs, which needs the network. Then it runs the tests in a process that has
-// only the loopback interface, and checks whether anything tried to reach another machine or look up its name.
+// only the loopback interface, and checks whether anything tried to reach another machine.
 func surround(m *testing.M) int {
 	if err := install(); err != nil {
 		return fail(err)

@@ -20,8 +20,8 @@ const (
 	twice = "{stage_timeout: 60, retry: {attempts: 2, backoff: [0]}}"
 )
 
-// scenarios returns the whole table: two stages that pass on a file, kill -9 and resume, every failure of the service,
-// signals to the product and to the agent, and whole sessions.
+// scenarios returns the whole table: kill -9 and resume, every failure of the service, signals to the product and to
+// the agent, and whole sessions.
 func scenarios() []scenario { return slices.Concat(claudeScenarios, codexScenarios, sessionScenarios) }
 
 // always returns the script of a service that sends the same answer to every request.

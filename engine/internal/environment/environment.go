@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/sandbox"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/termination"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -170,4 +171,12 @@ func (e *Environment) CompileRequest(o plan.Overrides, c *Catalog, s Settings) c
 		Roots: e.Roots(), Now: time.Now(), Catalog: c, Defaults: s.Defaults(), DefaultProvider: e.Config.DefaultProvider, Overrides: o,
 		OverrideLabel: func(name string) string { return failure.Render(failure.Option(name), e.Config.Program) },
 	}
+}
+
+// Notifications returns the notify entries of the settings, none if the program turned them off.
+func (e *Environment) Notifications() []settings.Notification {
+	if e.Config.NoNotify {
+		return nil
+	}
+	return e.Settings.Layers().Notify()
 }

@@ -113,11 +113,3 @@ func (s Settings) Defaults() compile.Defaults {
 	}
 	return d
 }
-
-// Notifications returns the notify entries of the settings, none if the program turned them off.
-func (e *Environment) Notifications() []settings.Notification {
-	if e.Config.NoNotify {
-		return nil
-	}
-	return e.Settings.Layers().Notify()
-}
