@@ -11,8 +11,8 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// farewell is the time that the plugin has to close the stream after its result.
-const farewell = time.Second
+// closeTimeout is the time that the plugin has to close the stream after its result.
+const closeTimeout = time.Second
 
 // attempt is the client's side of one attempt's conversation. One goroutine receives. Each message to send and
 // each verdict to wait for has its own goroutine. run owns the goroutines and waits for all of them.
@@ -51,7 +51,7 @@ func (a *attempt) run(ctx context.Context, tearDown context.CancelFunc) (sdk.Exe
 		return sdk.ExecuteResult{}, err
 	}
 	endCalls()
-	a.sayGoodbye()
+	a.closeStream()
 	r := wire.FromResult(result)
 	if err == nil && r.Error != nil && r.Outcome != sdk.OutcomeEmpty { // the caller decides about an empty attempt
 		err = withContextError(ctx, r.Error)
