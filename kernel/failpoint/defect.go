@@ -1,6 +1,6 @@
 package failpoint
 
-// The faults that a kernel built with the tag crashpoints can have, see [Defect].
+// The faults that a kernel built with the tag crashpoints can have, see [HasDefect].
 const (
 	// SkipCommit acts on events before they are written.
 	SkipCommit = "skip-commit"

@@ -8,7 +8,7 @@
 //	AGENT_PIPELINES_CRASH_AT=<name>,...   die at the first point with one of these names
 //	AGENT_PIPELINES_CRASH_LOG=<file>      append "<number> <name>" for each point reached, before dying
 //	AGENT_PIPELINES_CRASH_POWER=<loss>    before dying, simulate a power loss, see below
-//	AGENT_PIPELINES_CRASH_DEFECT=<name>   give the kernel a fault, see [Defect]
+//	AGENT_PIPELINES_CRASH_DEFECT=<name>   give the kernel a fault, see [HasDefect]
 //
 // A test runs once with the log to list the points, then once for each of them.
 //

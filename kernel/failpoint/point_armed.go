@@ -39,8 +39,8 @@ func Point(name string) {
 	}
 }
 
-// Defect reports whether the kernel has the named fault, so that a test can prove that it detects the fault.
-func Defect(name string) bool { return armed.defect == name }
+// HasDefect reports whether the kernel has the named fault, so that a test can prove that it detects the fault.
+func HasDefect(name string) bool { return armed.defect == name }
 
 // trap counts the points reached and decides at which one the process dies.
 type trap struct {

@@ -46,7 +46,7 @@ func decideLoop(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l
 		}
 		return putQuestion(loc, l)
 	case state.PhaseCutOff:
-		return askAboutCutOff(p, s, n, loc, l)
+		return askAboutInterrupted(p, s, n, loc, l)
 	default: // an effect is in flight
 		return nil
 	}
@@ -110,9 +110,9 @@ func putQuestion(loc event.Location, l state.Loop) []Command {
 	return []Command{{Kind: Question, Key: key, Event: &e, Location: loc, Round: l.Round}}
 }
 
-// askAboutCutOff asks the user about an interrupted attempt: under recovery "ask", with a tool call that must not run
-// twice, or with an unanswered question. Resuming the paused run also approves the repeat.
-func askAboutCutOff(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) []Command {
+// askAboutInterrupted asks the user about an interrupted attempt: under recovery "ask", with a tool call that must not
+// run twice, or with an unanswered question. Resuming the paused run also approves the repeat.
+func askAboutInterrupted(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) []Command {
 	subject := n.ID
 	if loc.Step != "" {
 		subject = fmt.Sprintf("step %s of %s", loc.Step, n.ID)

@@ -41,9 +41,9 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	}
 	why := string(failure.IterationTimeout)
 	want := []event.LateDeliveryData{
-		{Kind: event.LateOutput, Attempt: 1, GivenUp: why, Count: 1, Bytes: 5},
-		{Kind: event.LateToolCall, Attempt: 1, GivenUp: why, Count: 2, Tools: []string{"peek", "pay"}},
-		{Kind: event.LateResult, Attempt: 1, GivenUp: why, Count: 1},
+		{Kind: event.LateOutput, Attempt: 1, AbandonReason: why, Count: 1, Bytes: 5},
+		{Kind: event.LateToolCall, Attempt: 1, AbandonReason: why, Count: 2, Tools: []string{"peek", "pay"}},
+		{Kind: event.LateResult, Attempt: 1, AbandonReason: why, Count: 1},
 	}
 	testkit.Equal(t, want, recorded[event.LateDeliveryData](b, event.LateDelivery))
 	for _, e := range b.records.events {
@@ -58,7 +58,7 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	if err := kept.Checkpoint(t.Context(), sdk.Checkpoint{Blob: []byte("x")}); err == nil {
 		t.Error("a checkpoint was saved after the end")
 	}
-	want = append(want, event.LateDeliveryData{Kind: event.LateOutput, Attempt: 1, GivenUp: why, Count: 1, Bytes: 13})
+	want = append(want, event.LateDeliveryData{Kind: event.LateOutput, Attempt: 1, AbandonReason: why, Count: 1, Bytes: 13})
 	testkit.Equal(t, want, recorded[event.LateDeliveryData](b, event.LateDelivery))
 	testkit.Equal(t, "in time\nlate\n", b.read("iterations/001/attempts/01/output.md"))
 }

@@ -325,7 +325,7 @@ func TestWatch(t *testing.T) {
 	expect := func(want ...string) {
 		t.Helper()
 		var got []string
-		err := w.Look(func(m inbox.Message) {
+		err := w.Poll(func(m inbox.Message) {
 			got = append(got, m.ID+" "+string(m.Action))
 			if m.ID == "1" {
 				if err := inbox.Ack(d, m.ID); err != nil {
@@ -353,7 +353,7 @@ func TestWatch(t *testing.T) {
 func TestWatchOfAGoneDirectory(t *testing.T) {
 	d := openDir(t)
 	testkit.OK(t, os.RemoveAll(d.Path()))
-	err := inbox.NewWatch(d).Look(func(inbox.Message) { t.Error("delivered") })
+	err := inbox.NewWatch(d).Poll(func(inbox.Message) { t.Error("delivered") })
 	if failure.KindOf(err) != failure.StateCorrupt {
 		t.Errorf("got %v, want state_corrupt", err)
 	}

@@ -30,7 +30,7 @@ type fault struct {
 // message is "" if there is no fault.
 func (f *SessionFiles) order() (steps []step, tail fault) {
 	epoch, begun := 0, false // begun is false while no kernel is known to have begun the epoch: the number may be damaged
-	all := f.good()
+	all := f.numberedSteps()
 	for _, s := range ascending(all) {
 		e := s.event
 		if e.Epoch < epoch {
@@ -63,8 +63,8 @@ func (f *SessionFiles) order() (steps []step, tail fault) {
 	return steps, tail
 }
 
-// good returns the readable lines that have a number.
-func (f *SessionFiles) good() []step {
+// numberedSteps returns the readable lines that have a number.
+func (f *SessionFiles) numberedSteps() []step {
 	var good []step
 	for i := range f.Lines {
 		if l := &f.Lines[i]; f.readable(l) && l.Event.Seq > 0 {

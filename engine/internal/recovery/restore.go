@@ -40,7 +40,7 @@ func (r restorer) restoreOwn() (Result, error) {
 		}
 	case len(read.faults) == 0, tail.message == "" && read.state.Status.Final() && ended(steps):
 		res = Result{Complete: true, State: read.state}
-		r.remember(&res, events)
+		r.addHistory(&res, events)
 		return res, nil
 	default:
 		if res.Doubt = read.open(); res.Doubt == "" {

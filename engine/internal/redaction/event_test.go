@@ -135,7 +135,7 @@ func typical() map[event.Type][]any {
 		}}},
 		event.PluginCrashed: {event.PluginData{Plugin: "/usr/bin/agent-plugin-mock", Detail: "its last words", Environment: []string{}}},
 		event.LateDelivery: {event.LateDeliveryData{
-			Kind: "file", Attempt: 1, GivenUp: "iteration_timeout", Count: 2, Bytes: 7, Tools: []string{"write_file"}, Path: "stage-00-build/iterations/001/result.json",
+			Kind: "file", Attempt: 1, AbandonReason: "iteration_timeout", Count: 2, Bytes: 7, Tools: []string{"write_file"}, Path: "stage-00-build/iterations/001/result.json",
 			KeptFile: refp("stage-00-build/iterations/001/attempts/02/late-result.json"),
 			Type:     event.Error, Data: marshalled(*fail),
 		}},

@@ -15,7 +15,7 @@ import (
 func TestHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisplay(60)
-		l := NewLive(d, LiveOptions{Size: d.size, Below: &ticking{}})
+		l := NewLive(d, LiveOptions{Size: d.size, Footer: &ticking{}})
 		s := pipelineStory()
 		l.Show(s.newUpdate(event.IterationStart, "0", 1, event.IterationStartData{}))
 		l.Hold()

@@ -96,7 +96,7 @@ func watched(t testing.TB, until event.Type, n int) (program, *recorder) {
 	if until == "" {
 		f.setStatus(s)
 	}
-	now := f.model.Seen().Add(5 * time.Second)
+	now := f.model.LatestEventTime().Add(5 * time.Second)
 	p := program{Options: Options{Engine: r, Session: "demo", By: "ann"}, ctx: t.Context(), feed: f, now: now, width: 80, height: 24, away: &atomic.Bool{}}
 	return p, r
 }
