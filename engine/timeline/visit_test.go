@@ -187,7 +187,7 @@ func TestNumbers(t *testing.T) {
 }
 
 // U205, U236: an attempt that the budget did not allow is not listed. A visit that waits for the user says why.
-func TestNotBegun(t *testing.T) {
+func TestAttemptsThatNeverBegan(t *testing.T) {
 	var j journal
 	j.start()
 	j.add(event.NodeStart, "0", "", nil)

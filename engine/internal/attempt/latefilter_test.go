@@ -15,7 +15,7 @@ import (
 
 // U048, U056: deliveries of an abandoned attempt do not count, and none is accepted after its provider returned. The
 // attempt's usage is charged.
-func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
+func TestLateDeliveries(t *testing.T) {
 	stop := failure.New(failure.IterationTimeout, "enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var kept sdk.Exchange
@@ -65,7 +65,7 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 
 // U048, U069: files that an abandoned attempt writes do not count for another attempt. They are archived during a
 // later attempt, and the later attempt's published files are restored.
-func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
+func TestLateFiles(t *testing.T) {
 	var first string
 	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		if req.Attempt == 1 {

@@ -150,7 +150,7 @@ func TestParseLockRefuses(t *testing.T) {
 	}
 }
 
-func TestDamagedFilesAreNotEmptyOnes(t *testing.T) {
+func TestDamagedFilesAreNotEmpty(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	for _, name := range []string{LockFile, TrustedFile} {
 		check(t, os.WriteFile(filepath.Join(s.Dir, name), []byte("{"), 0o600))
@@ -270,7 +270,7 @@ func TestStoreThatCannotWrite(t *testing.T) {
 }
 
 // A file of a later version is refused and does not count as empty.
-func TestTrustedOfTheFuture(t *testing.T) {
+func TestTrustFileOfLaterVersion(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	file := filepath.Join(s.Dir, TrustedFile)
 	check(t, os.WriteFile(file, []byte(`{"version":2,"directories":["/"]}`), 0o600))

@@ -201,7 +201,7 @@ func TestEscapedGrandchildIsEnded(t *testing.T) {
 	}
 }
 
-func TestVerifiedFileRunsWhateverThePathSays(t *testing.T) {
+func TestVerifiedFileRuns(t *testing.T) {
 	echo := must(exec.LookPath("echo"))
 	binary := must(os.Open(echo))
 	defer binary.Close()

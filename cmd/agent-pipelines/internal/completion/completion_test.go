@@ -88,7 +88,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-func TestPlaceKnowsTheWordsBefore(t *testing.T) {
+func TestPlaceIncludesEarlierArguments(t *testing.T) {
 	got := at("run", "--depth", "3", "build", "--start=te")
 	got.Candidates = nil
 	want := completion.Place{Kind: completion.Node, Word: "te", Prefix: "--start=", Verb: []string{"run"}, Args: []string{"build"}}

@@ -45,7 +45,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-func TestNobodyTypes(t *testing.T) {
+func TestReadIsCanceled(t *testing.T) {
 	r, out := pipe(t)
 	answered := errors.New("answered elsewhere")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPlace(t *testing.T) {
+func TestPlaceFiles(t *testing.T) {
 	files := map[string][]byte{"a.txt": []byte("a"), "sub/b.sh": []byte("b"), Shared: []byte("runs")}
 	for _, tt := range []struct {
 		name      string

@@ -150,7 +150,7 @@ func TestLive(t *testing.T) {
 }
 
 // An unchanged line is not written again, and a line that changes often is written a few times a second.
-func TestLiveIsCalm(t *testing.T) {
+func TestLiveRedrawsRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisplay(60)
 		l := NewLive(d, LiveOptions{Size: d.size, Footer: &ticking{since: time.Now()}})

@@ -136,7 +136,7 @@ func render(p program) string {
 }
 
 // A8, A11: the views of a session at several moments, in terminals of several sizes.
-func TestScreenful(t *testing.T) {
+func TestViews(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		until event.Type
@@ -224,7 +224,7 @@ func TestKeys(t *testing.T) {
 }
 
 // A rejection that would end the session needs the word reject.
-func TestRejectForGood(t *testing.T) {
+func TestFinalRejection(t *testing.T) {
 	p, r := watched(t, "", 0)
 	st := *p.feed.model.State()
 	for id, q := range st.Questions {
