@@ -23,17 +23,17 @@ type attempt struct {
 	silence  time.Duration // longest silence of the plugin
 	patience time.Duration // time from cancel to tear-down
 
-	events   chan received   // from the receiver
-	faults   chan error      // from the exchange; further errors are dropped while one is pending
-	tornDown <-chan struct{} // closed when the stream is torn down
+	events   chan streamMessage // from the receiver
+	faults   chan error         // from the exchange; further errors are dropped while one is pending
+	tornDown <-chan struct{}    // closed when the stream is torn down
 	workers  sync.WaitGroup
 
 	sending sync.Mutex // one message at a time
 	closed  bool       // no message may follow; guarded by sending
 }
 
-// received is one message of the plugin, or the end of the stream.
-type received struct {
+// streamMessage is one message of the plugin, or the end of the stream.
+type streamMessage struct {
 	event *pb.ExecuteEvent
 	err   error
 }

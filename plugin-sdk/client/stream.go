@@ -16,7 +16,7 @@ func (a *attempt) receive() {
 	for {
 		event, err := a.stream.Recv()
 		select {
-		case a.events <- received{event, err}:
+		case a.events <- streamMessage{event, err}:
 		case <-a.tornDown:
 			return
 		}

@@ -24,11 +24,11 @@ type Comparison struct {
 	// Texts lists the outputs and artifacts that differ.
 	Texts []Text `json:"texts"`
 	// LeftOut counts the entries that Limit removed.
-	LeftOut LeftOut `json:"left_out"`
+	LeftOut Omissions `json:"left_out"`
 }
 
-// LeftOut counts the differences that are not listed; Nodes also counts equal nodes.
-type LeftOut struct {
+// Omissions counts the differences that are not listed; Nodes also counts equal nodes.
+type Omissions struct {
 	Plan   int `json:"plan,omitempty"`
 	Inputs int `json:"inputs,omitempty"`
 	Nodes  int `json:"nodes,omitempty"`

@@ -164,7 +164,7 @@ func (in *runIn) context() []string {
 }
 
 type startOut struct {
-	document.Started
+	document.BackgroundSession
 	Next []string `json:"next" jsonschema:"what can be done next"`
 }
 
@@ -177,7 +177,7 @@ func (s *server) start(ctx context.Context, _ call, in runIn) (startOut, error) 
 
 // begin starts or resumes a session in the background.
 func (s *server) begin(ctx context.Context, line []string) (out startOut, err error) {
-	if err := s.run(ctx, line, &out.Started); err != nil {
+	if err := s.run(ctx, line, &out.BackgroundSession); err != nil {
 		return out, err
 	}
 	out.Next = []string{"status with wait_seconds waits until it rests or asks", "events shows its progress"}
@@ -201,7 +201,7 @@ func (s *server) run(ctx context.Context, line []string, to any) error {
 		return fmt.Errorf("read what the command printed: %w", err)
 	}
 	if refused.Error != nil {
-		return &reported{refused.Error}
+		return &printedError{refused.Error}
 	}
 	return nil
 }
@@ -247,7 +247,7 @@ func (s *server) dryRun(ctx context.Context, _ call, in dryRunIn) (out dryRunOut
 }
 
 type resumeIn struct {
-	named
+	sessionArgument
 	Context string `json:"context,omitempty" jsonschema:"text for the next prompts"`
 }
 
@@ -267,7 +267,7 @@ func (s *server) resumeSession(ctx context.Context, c call, session, context str
 }
 
 type controlIn struct {
-	named
+	sessionArgument
 	Reason string `json:"reason,omitempty" jsonschema:"why, for the journal"`
 }
 

@@ -30,7 +30,7 @@ func (s *server) questions(ctx context.Context, _ call, in questionsIn) (out que
 
 // shownQuestion names a question and the version of it that the client saw.
 type shownQuestion struct {
-	named
+	sessionArgument
 	Question string `json:"question" jsonschema:"its id"`
 	Digest   string `json:"digest" jsonschema:"its digest, as the tool questions showed it"`
 	Stay     bool   `json:"stay,omitempty" jsonschema:"only record the answer: do not resume the session"`

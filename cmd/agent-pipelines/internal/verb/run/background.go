@@ -117,7 +117,7 @@ func reportStart(ctx context.Context, a *cli.App, session string, h backgroundHo
 		return errors.Join(err, reportCode(ctx, a, session, h, code))
 	}
 	if a.JSON {
-		a.DocumentLine(document.Started{Session: session, Host: h.describe()}, cli.Program+" attach "+session, cli.Program+" status "+session)
+		a.DocumentLine(document.BackgroundSession{Session: session, Host: h.describe()}, cli.Program+" attach "+session, cli.Program+" status "+session)
 		return nil
 	}
 	for _, line := range h.hints(session) {
@@ -148,7 +148,7 @@ func reportCode(ctx context.Context, a *cli.App, session string, h backgroundHos
 	}
 	a.Code = cli.Exit(code)
 	if a.JSON {
-		a.DocumentLine(document.Started{Session: session, Host: h.describe(), Ended: true, ExitCode: &code, Output: text}, cli.Program+" status "+session)
+		a.DocumentLine(document.BackgroundSession{Session: session, Host: h.describe(), Ended: true, ExitCode: &code, Output: text}, cli.Program+" status "+session)
 		return nil
 	}
 	to := a.Stdout
