@@ -66,7 +66,7 @@ func Write(to io.Writer, root fs.FS, m *Manifest, secrets *redact.Redactor, spoo
 		if err != nil {
 			return err
 		}
-		if reason := unwanted(name, d); reason != "" {
+		if reason := exclusionReason(name, d); reason != "" {
 			m.LeftOut = append(m.LeftOut, OmittedFile{name, reason})
 			if d.IsDir() {
 				return fs.SkipDir
@@ -93,8 +93,8 @@ func Write(to io.Writer, root fs.FS, m *Manifest, secrets *redact.Redactor, spoo
 	return archive(to, m, spool)
 }
 
-// unwanted returns the reason for leaving out a file, "" for a file that belongs in the archive.
-func unwanted(name string, d fs.DirEntry) string {
+// exclusionReason returns the reason for leaving out a file, "" for a file that belongs in the archive.
+func exclusionReason(name string, d fs.DirEntry) string {
 	base := path.Base(name)
 	switch {
 	case name == "inbox":

@@ -95,7 +95,7 @@ func TestPlaceIncludesEarlierArguments(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	begun := got.Begun([]completion.Candidate{{Value: "test", Description: "tests"}, {Value: "build"}})
+	begun := got.MatchingCandidates([]completion.Candidate{{Value: "test", Description: "tests"}, {Value: "build"}})
 	if diff := cmp.Diff([]completion.Candidate{{Value: "--start=test", Description: "tests"}}, begun); diff != "" {
 		t.Error(diff)
 	}

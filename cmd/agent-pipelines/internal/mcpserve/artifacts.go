@@ -41,7 +41,7 @@ type readArtifactOut struct {
 }
 
 func (s *server) readArtifact(ctx context.Context, _ call, in readArtifactIn) (out readArtifactOut, err error) {
-	if err := word("node", in.Node); err != nil {
+	if err := checkName("node", in.Node); err != nil {
 		return out, err
 	}
 	return out, s.Use(ctx, func(e *engine.Engine) error {

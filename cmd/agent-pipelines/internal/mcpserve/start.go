@@ -50,7 +50,7 @@ func (in *runIn) check(s *server) error {
 		return err
 	}
 	for _, value := range slices.DeleteFunc(slices.Concat([]string{in.Session, in.Provider, in.Model, in.StartAt, in.ExitAfter}, in.Skip), empty) {
-		if err := word("a name", value); err != nil {
+		if err := checkName("a name", value); err != nil {
 			return err
 		}
 	}
@@ -224,7 +224,7 @@ func (s *server) dryRun(ctx context.Context, _ call, in dryRunIn) (out dryRunOut
 		return out, wrong(fmt.Sprintf("assume names %d nodes", len(in.Assume)), fmt.Sprintf("name %d at most", maxMany))
 	}
 	for _, node := range slices.Sorted(maps.Keys(in.Assume)) {
-		if err := errors.Join(key("the name of a node", node), word("an outcome", in.Assume[node])); err != nil {
+		if err := errors.Join(key("the name of a node", node), checkName("an outcome", in.Assume[node])); err != nil {
 			return out, err
 		}
 		line = append(line, "--assume="+node+"="+in.Assume[node])

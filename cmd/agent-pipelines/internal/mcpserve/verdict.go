@@ -76,7 +76,7 @@ func (s *server) skipCall(ctx context.Context, c call, in shownQuestion) (answer
 const restLimit = 10 * time.Second
 
 func (s *server) answer(ctx context.Context, c call, q shownQuestion, answer, text string) (out answerOut, err error) {
-	if err := errors.Join(checkText(q.Session, "the text", text), word("question", q.Question), word("digest", q.Digest)); err != nil {
+	if err := errors.Join(checkText(q.Session, "the text", text), checkName("question", q.Question), checkName("digest", q.Digest)); err != nil {
 		return out, err
 	}
 	var st *engine.Status
