@@ -101,7 +101,7 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	for i := range stages {
 		s := &stages[i]
 		s.Prompt, s.Wraps = e.env.Redactor.ForAgent().Text(s.Prompt), e.env.Redactor.ForAgent().Text(s.Wraps)
-		if d, _ := sandboxes.Demand(ctx, e.env.Host, sdk.KindProvider, s.Provider, src.Plan.EffectivePolicy(src.Plan.Find(s.Node)).Sandbox); d.IsRequested() {
+		if d, _ := sandboxes.RequestedSandbox(ctx, e.env.Host, sdk.KindProvider, s.Provider, src.Plan.EffectivePolicy(src.Plan.Find(s.Node)).Sandbox); d.IsRequested() {
 			s.Sandbox = &d
 		}
 	}

@@ -110,7 +110,7 @@ func TestNotify(t *testing.T) {
 
 // Effects can be disabled: no notifications are sent, the named hooks count as answered with continue, and checks
 // still run.
-func TestWithoutEffects(t *testing.T) {
+func TestDisabledEffects(t *testing.T) {
 	root := project(t, `{name: two, defaults: {provider: agent}, hooks: {stage_end: [{action: check, checks: []}, {action: bell, file: bell.log}]}, nodes: [{id: a, prompt: go}]}`)
 	tests := map[string]struct {
 		options []engine.Option

@@ -207,7 +207,7 @@ func position(r *engine.Repair) []string {
 
 // U048, U067: if nearly a whole run is missing from a journal, its remaining events are not mistaken for events of the
 // run before.
-func TestLostRunIsNotMistaken(t *testing.T) {
+func TestMissingRun(t *testing.T) {
 	w := stopRunAt(t, 2, "b", 1, true)
 	at := func(node string, kind event.Type, run int) int {
 		return slices.IndexFunc(w.journal, func(line []byte) bool {

@@ -19,7 +19,7 @@ import (
 
 // A takeover needs force. The previous kernel's agent ends before the new kernel's agent starts, because both
 // would write to the same files; the previous kernel writes nothing more.
-func TestTakeover(t *testing.T) {
+func TestForcedResume(t *testing.T) {
 	root := project(t, twoStages)
 	var mu sync.Mutex
 	var order []string

@@ -148,7 +148,7 @@ func TestToolCallQuestions(t *testing.T) {
 
 // U177: questions and approvals survive the end of their kernel. The next kernel repeats only unanswered questions,
 // with the same id.
-func TestToolQuestionAfterATakeover(t *testing.T) {
+func TestToolQuestionAfterForcedResume(t *testing.T) {
 	root := project(t, askingPipeline)
 	agent := newAskingAgent("a", "b")
 	older, newer := newEngine(t, root, newAskingAgent("a", "b")), newEngine(t, root, agent)
@@ -217,7 +217,7 @@ func TestNonInteractiveApproval(t *testing.T) {
 
 // on_timeout: escalate turns an unanswered tool question into an escalation without a deadline. After its approval
 // the next attempt asks again.
-func TestAnUnansweredToolQuestionEscalates(t *testing.T) {
+func TestUnansweredToolQuestionEscalates(t *testing.T) {
 	agent := newAskingAgent("a")
 	e := newEngine(t, project(t, strings.Replace(askingPipeline, "default: prompt", "timeout: 0.01, on_timeout: escalate", 1)), agent)
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -114,7 +114,7 @@ func TestAskWaitsForTheUser(t *testing.T) {
 }
 
 // If an answer arrives at the moment of the deadline, only the journaled answer counts.
-func TestAskAnswersOnce(t *testing.T) {
+func TestOneAnswerCounts(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
 			var got event.QuestionAnsweredData

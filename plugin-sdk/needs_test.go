@@ -36,7 +36,7 @@ func TestCheckNeed(t *testing.T) {
 	}
 }
 
-func TestNothingIsNeeded(t *testing.T) {
+func TestEmptyNeeds(t *testing.T) {
 	var none *sdk.Needs
 	if !none.IsEmpty() || !(&sdk.Needs{}).IsEmpty() || (&sdk.Needs{Read: []string{"/x"}}).IsEmpty() || (&sdk.Needs{Network: true}).IsEmpty() {
 		t.Error("Nothing returns a wrong answer")

@@ -6,7 +6,7 @@ import (
 )
 
 // Every plugin of the repository is compiled into the command, so that `go install` installs all of them.
-func TestEveryPluginIsCarried(t *testing.T) {
+func TestEveryPluginIsBundled(t *testing.T) {
 	modules := must(filepath.Glob("../../plugins/*/go.mod"))
 	var want, got []string
 	for _, m := range modules {

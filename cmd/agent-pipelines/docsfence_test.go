@@ -101,7 +101,7 @@ func TestFences(t *testing.T) {
 	}
 }
 
-func TestShown(t *testing.T) {
+func TestContainsOutput(t *testing.T) {
 	for _, tt := range []struct {
 		name, page, output string
 		want               bool

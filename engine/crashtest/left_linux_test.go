@@ -8,7 +8,7 @@ import (
 )
 
 // A process left running is reported and ended.
-func TestLeft(t *testing.T) {
+func TestLeftProcesses(t *testing.T) {
 	trials, _ := newTrials(t, leaves)
 	trials.Kills, trials.Only = 8, 4
 	r := testkit.Must(trials.Run(t.Context()))

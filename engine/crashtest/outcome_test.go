@@ -215,7 +215,7 @@ func TestEqual(t *testing.T) {
 }
 
 // The session's name makes no difference where it names the session itself; elsewhere it does.
-func TestEqualButForTheName(t *testing.T) {
+func TestEqualExceptName(t *testing.T) {
 	named := func(name string) crashtest.Outcome {
 		s := newSession(t)
 		dir := filepath.Join(filepath.Dir(s.dir), name)

@@ -87,7 +87,7 @@ func TestDiffOfLists(t *testing.T) {
 }
 
 // Times before the first line and after the last have moments, too.
-func TestMoments(t *testing.T) {
+func TestKillMoments(t *testing.T) {
 	l := timeline{10 * time.Millisecond, 30 * time.Millisecond}
 	for want, got := range map[string]string{
 		"5ms after line 0": l.moment(5 * time.Millisecond).String(), "at line 1": l.moment(10 * time.Millisecond).String(),

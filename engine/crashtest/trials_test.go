@@ -72,7 +72,7 @@ func TestDefects(t *testing.T) {
 }
 
 // An undisturbed run that fails is an error.
-func TestUndisturbedFails(t *testing.T) {
+func TestUndisturbedRunFails(t *testing.T) {
 	trials, _ := newTrials(t, fails)
 	_, err := trials.Run(t.Context())
 	var end *crashtest.EndError

@@ -12,7 +12,7 @@ import (
 )
 
 // The pipeline stops building when the agent says so, and resumes after an agent has failed.
-func TestShip(t *testing.T) {
+func TestShipPipeline(t *testing.T) {
 	s := enginetest.NewMockSession(t, enginetest.Fixtures{
 		Files: map[string]string{".claude/pipelines/ship.yaml": `
 name: ship

@@ -221,7 +221,7 @@ func (i Inspector) Sessions() ([]SessionInfo, error) {
 	}
 	infos := make([]SessionInfo, len(entries))
 	for n, e := range entries {
-		front, err := statefile.ReadFront(i.env.Project, e.Session)
+		head, err := statefile.ReadHead(i.env.Project, e.Session)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			i.env.Log.Warn("cannot read the state of a session", "session", e.Session, "error", err)
 		}
@@ -229,10 +229,10 @@ func (i Inspector) Sessions() ([]SessionInfo, error) {
 		if err != nil {
 			return nil, err
 		}
-		status := state.Status(front.Status)
+		status := state.Status(head.Status)
 		infos[n] = SessionInfo{
-			Session: e.Session, Status: status, Crashed: !held && status == state.Running, Stage: front.StageName(),
-			Run: front.Run, Runs: front.Runs, Waiting: front.Waiting, Modified: e.Modified,
+			Session: e.Session, Status: status, Crashed: !held && status == state.Running, Stage: head.StageName(),
+			Run: head.Run, Runs: head.Runs, Waiting: head.Waiting, Modified: e.Modified,
 		}
 	}
 	return infos, nil

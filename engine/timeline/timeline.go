@@ -113,7 +113,7 @@ func (t *Timeline) enter(e event.Event) {
 		}
 	case event.NodeStart:
 		t.started[path]++
-		maps.DeleteFunc(t.loops, func(at event.Location, _ *loop) bool { return event.Location{Node: path}.Holds(at) })
+		maps.DeleteFunc(t.loops, func(at event.Location, _ *loop) bool { return event.Location{Node: path}.Contains(at) })
 	}
 }
 

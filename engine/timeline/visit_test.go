@@ -95,7 +95,7 @@ func TestCycle(t *testing.T) {
 	verify := timeline.Visit{
 		Stage: "verify", Path: "1", Visit: 1, DurationMS: 5_000,
 		End:    timeline.End{Status: "complete", Outcome: "fail", Reason: "2 failed", To: "execute", Edge: "verify:fail->execute", Cycle: 1, Limit: 3},
-		Work:   timeline.Work{Attempts: 1, Heals: 1, UnknownTokens: 1, UnknownCost: 1},
+		Work:   timeline.Work{Attempts: 1, ArtifactRetries: 1, UnknownTokens: 1, UnknownCost: 1},
 		Checks: []timeline.Check{{ID: "tests", At: "exit", Reason: "2 failed", Counts: map[string]int{"failed": 2}}},
 	}
 	want := []timeline.Visit{execute, verify, {Stage: "execute", Path: "0", Visit: 2, End: timeline.End{Status: "running"}}}
@@ -104,7 +104,7 @@ func TestCycle(t *testing.T) {
 	}
 	totals := timeline.Totals{
 		DurationMS: 22_000, Visits: 3,
-		Work:   timeline.Work{Iterations: 1, Attempts: 3, Retries: 1, StageRetries: 1, Heals: 1, Usage: *used(100, 10, 0.5), UnknownTokens: 2, UnknownCost: 2},
+		Work:   timeline.Work{Iterations: 1, Attempts: 3, Retries: 1, StageRetries: 1, ArtifactRetries: 1, Usage: *used(100, 10, 0.5), UnknownTokens: 2, UnknownCost: 2},
 		Cycles: []timeline.Cycle{{Edge: "verify:fail->execute", Count: 1, Limit: 3}},
 		Stages: []timeline.Stage{
 			{Stage: "execute", Path: "0", Kind: plan.KindStage, Visits: 2, DurationMS: 14_000, Work: execute.Work, Steps: execute.Steps, MaxTokens: 4000, MaxUSD: 2},
@@ -187,7 +187,7 @@ func TestNumbers(t *testing.T) {
 }
 
 // U205, U236: an attempt that the budget did not allow is not listed. A visit that waits for the user says why.
-func TestNotBegun(t *testing.T) {
+func TestAttemptsThatNeverBegan(t *testing.T) {
 	var j journal
 	j.start()
 	j.add(event.NodeStart, "0", "", nil)

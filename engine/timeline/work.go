@@ -205,7 +205,7 @@ func (t *Timeline) countRetry(e Entry) {
 	case d.Rung == event.RungStage:
 		v.StageRetries++
 	case d.Rung == event.RungArtifact:
-		v.Heals++
+		v.ArtifactRetries++
 	default:
 		v.Retries++
 	}

@@ -124,7 +124,7 @@ func diagnosticCase(t *testing.T, archive *txtar.Archive, name string) compile.R
 }
 
 // These texts are hard to write in an archive: invalid UTF-8, a huge file, deep nesting, too many hooks.
-func TestDiagnosticsOfOddTexts(t *testing.T) {
+func TestDiagnosticsOfUnusualTexts(t *testing.T) {
 	deep := strings.Repeat("[", yamldoc.MaxDepth+1) + strings.Repeat("]", yamldoc.MaxDepth+1)
 	hooks := "name: a\nnodes: [{id: a, prompt: x}]\nhooks:\n  stage_end: [" + strings.Repeat("{action: pause}, ", plan.MaxHooks) + "]\n"
 	for yaml, want := range map[string]string{

@@ -195,7 +195,7 @@ func TestSizeOfEmbedding(t *testing.T) {
 }
 
 // A circle is found even if a symbolic link gives a file a second name.
-func TestCircleThroughALink(t *testing.T) {
+func TestCycleThroughSymlink(t *testing.T) {
 	dir, _, _ := compileFiles(t, map[string]string{"p.yaml": "name: p\nnodes: []\n"})
 	check(t, os.Symlink("p.yaml", filepath.Join(dir, "other.yaml")))
 	writeFile(t, filepath.Join(dir, "p.yaml"), []byte("name: p\nnodes: [{id: a, pipeline: other.yaml}]\n"))

@@ -354,7 +354,7 @@ func FuzzParseSkip(f *testing.F) {
 }
 
 // An evaluation that would take long is refused, because it cannot be stopped.
-func TestSkipOfMuch(t *testing.T) {
+func TestLongEvaluationIsRefused(t *testing.T) {
 	c, err := condition.ParseSkip("any(l, # in l)")
 	if err != nil {
 		t.Fatal(err)

@@ -377,10 +377,10 @@ const (
 // LateDeliveryData is a delivery for an attempt that was already abandoned, and so does not count. It only informs.
 type LateDeliveryData struct {
 	Kind string `json:"what"` // one of the Late… constants
-	// Attempt is the number of the attempt, if known, and GivenUp the kind of the failure that ended it, "" if a crash
-	// did.
-	Attempt int    `json:"of,omitempty"`
-	GivenUp string `json:"given_up,omitempty"`
+	// Attempt is the number of the attempt, if known, and AbandonReason the kind of the failure that ended it, ""
+	// if a crash did.
+	Attempt       int    `json:"of,omitempty"`
+	AbandonReason string `json:"given_up,omitempty"`
 	// Count and Bytes are the number and size of outputs and tool calls; Tools are the names of the first tools.
 	Count int      `json:"count,omitempty"`
 	Bytes int64    `json:"bytes,omitempty"`

@@ -60,9 +60,9 @@ func (p Location) Outer() string {
 	return p.Node
 }
 
-// Holds reports whether loc is within p. The zero location is the whole run. A location without a branch is a node
+// Contains reports whether loc is within p. The zero location is the whole run. A location without a branch is a node
 // with everything inside it; a location with a branch is a provider at a stage of a block.
-func (p Location) Holds(loc Location) bool {
+func (p Location) Contains(loc Location) bool {
 	switch {
 	case p.Node == "":
 		return true

@@ -59,7 +59,7 @@ func TestTruncateFits(t *testing.T) {
 }
 
 // Each constant of type.go is known, so that a new type cannot be forgotten.
-func TestKnown(t *testing.T) {
+func TestKnownTypes(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "type.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)

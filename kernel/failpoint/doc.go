@@ -6,7 +6,7 @@
 // power_armed.go. A test runs once with the log to list the points, then once for each of them.
 package failpoint
 
-// The faults that a kernel built with the tag crashpoints can have, see [Defect].
+// The faults that a kernel built with the tag crashpoints can have, see [HasDefect].
 const (
 	SkipCommit = "skip-commit" // acts on events before they are written
 	SkipSync   = "skip-sync"   // writes the line that names a file before the file is on the disk

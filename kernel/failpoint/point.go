@@ -24,6 +24,6 @@ func AfterMkdir(...string) {}
 // AfterSyncDir records that the names in the directory at this path are on the disk.
 func AfterSyncDir(...string) {}
 
-// Defect reports whether the kernel has the named fault, so that a test can prove that it detects the fault. The result
-// is always false in a normal build.
-func Defect(string) bool { return false }
+// HasDefect reports whether the kernel has the named fault, so that a test can prove that it detects the fault. The
+// result is always false in a normal build.
+func HasDefect(string) bool { return false }

@@ -18,7 +18,7 @@ import (
 //	AGENT_PIPELINES_CRASH_AT=<name>,...   die at the first point with one of these names
 //	AGENT_PIPELINES_CRASH_LOG=<file>      append "<number> <name>" for each point reached, before dying
 //	AGENT_PIPELINES_CRASH_POWER=<loss>    before dying, simulate a power loss, see diskState
-//	AGENT_PIPELINES_CRASH_DEFECT=<name>   give the kernel a fault, see [Defect]
+//	AGENT_PIPELINES_CRASH_DEFECT=<name>   give the kernel a fault, see [HasDefect]
 var armed = &armedProcess{
 	trap:  newTrap(os.Getenv("AGENT_PIPELINES_CRASH_AT"), os.Getenv("AGENT_PIPELINES_CRASH_LOG")),
 	power: newDiskState(os.Getenv("AGENT_PIPELINES_CRASH_POWER")), defect: os.Getenv("AGENT_PIPELINES_CRASH_DEFECT"),
@@ -45,8 +45,8 @@ func Point(name string) {
 	}
 }
 
-// Defect reports whether the kernel has the named fault, so that a test can prove that it detects the fault.
-func Defect(name string) bool { return armed.defect == name }
+// HasDefect reports whether the kernel has the named fault, so that a test can prove that it detects the fault.
+func HasDefect(name string) bool { return armed.defect == name }
 
 // trap counts the points reached and decides at which one the process dies.
 type trap struct {

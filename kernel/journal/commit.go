@@ -57,7 +57,7 @@ func (j *Journal) tryEnqueue(events []event.Event) (*entry, <-chan struct{}, err
 	if e.text, err = next.stampAll(j.file.dir, e.events); err != nil {
 		return nil, nil, err
 	}
-	e.durable = slices.ContainsFunc(events, func(e event.Event) bool { return !e.Informative() }) && !failpoint.Defect(failpoint.SkipCommit)
+	e.durable = slices.ContainsFunc(events, func(e event.Event) bool { return !e.Informative() }) && !failpoint.HasDefect(failpoint.SkipCommit)
 	j.last = next
 	j.queue = append(j.queue, e)
 	j.waiting += len(events)

@@ -65,7 +65,7 @@ func TestCheckFindsTheLaterKernel(t *testing.T) {
 }
 
 // Begin returns the events of the new run, without the events that the replaced kernel appended meanwhile.
-func TestBeginLeavesOutWhatTheOlderKernelAppended(t *testing.T) {
+func TestBeginOmitsEventsOfOlderKernel(t *testing.T) {
 	d := openDir(t)
 	older := begin(t, d, journal.Options{})
 	newer := open(t, d, journal.Options{})
@@ -80,7 +80,7 @@ func TestBeginLeavesOutWhatTheOlderKernelAppended(t *testing.T) {
 }
 
 // The older kernel appends as fast as it can while the newer kernel begins its epoch.
-func TestNothingOfTheOlderOneComesAfterTheNewerOnesStart(t *testing.T) {
+func TestNewEpochFencesOlderKernel(t *testing.T) {
 	d := openDir(t)
 	older := begin(t, d, journal.Options{})
 	var wg sync.WaitGroup

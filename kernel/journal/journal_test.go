@@ -91,7 +91,7 @@ func TestInformativeEventsWaitForTheFlush(t *testing.T) {
 	})
 }
 
-func TestVolatileEventsWaitAsWell(t *testing.T) {
+func TestVolatileEventsWaitForFlush(t *testing.T) {
 	d := openDir(t)
 	j := begin(t, d, journal.Options{FlushInterval: time.Hour})
 	seen := event.New(event.ToolCall, nil, "", event.ToolCallData{CallID: "1", Observed: true})
@@ -102,7 +102,7 @@ func TestVolatileEventsWaitAsWell(t *testing.T) {
 	compare(t, "tool_call", types(read(t, d).Events[2:]))
 }
 
-func TestFullBufferHoldsUpAndDropsNothing(t *testing.T) {
+func TestFullBufferBlocksWriter(t *testing.T) {
 	d := openDir(t)
 	j := begin(t, d, journal.Options{Buffer: 10, FlushInterval: time.Hour})
 	const n = 10_000
@@ -185,7 +185,7 @@ func TestClosed(t *testing.T) {
 	require(t, errors.Is(err, journal.ErrClosed), err)
 }
 
-func TestSessionRemovedOrJournalChangedUnderneath(t *testing.T) {
+func TestSessionRemovedOrJournalChanged(t *testing.T) {
 	acts := map[string]func(d *store.Dir) error{
 		"directory removed": func(d *store.Dir) error { return os.RemoveAll(d.Path()) },
 		"journal removed":   func(d *store.Dir) error { return d.Remove(store.EventsFile) },

@@ -110,7 +110,7 @@ func TestReadNoJournal(t *testing.T) {
 	require(t, log.Events == nil, log)
 }
 
-func TestReadStopsAtWhatMustBeKnown(t *testing.T) {
+func TestReadStopsAtUnknownCriticalEvent(t *testing.T) {
 	must := strings.Replace(line(2, 1, "later_invention"), `"seq"`, `"must":true,"seq"`, 1)
 	newer := strings.Replace(line(2, 1, "session_start"), `"data":{}`, `"data":{"journal_version":99}`, 1)
 	for name, bad := range map[string]string{"type": must, "version": newer} {
@@ -183,7 +183,7 @@ func TestReadStopsWithTheReadersError(t *testing.T) {
 }
 
 // Open yields the same events as Read.
-func TestOpenTellsWhatTheJournalHolds(t *testing.T) {
+func TestOpenYieldsEvents(t *testing.T) {
 	d := openDir(t)
 	put(t, d, line(1, 1, "session_start")+line(2, 1, "kernel_start")+`{"torn`)
 	var got []event.Event

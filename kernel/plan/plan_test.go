@@ -207,7 +207,7 @@ func TestOrder(t *testing.T) {
 }
 
 // A provider is written again in its original form, an edge in the short form if only its target is set.
-func TestTwoForms(t *testing.T) {
+func TestShortAndLongForms(t *testing.T) {
 	tests := []struct {
 		name string
 		into any

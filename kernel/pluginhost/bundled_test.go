@@ -147,7 +147,7 @@ func TestLockHoldsForBundled(t *testing.T) {
 	b.output(b.provider("two", Use{}), "")
 }
 
-func TestBundledListsThatCannotBe(t *testing.T) {
+func TestInvalidBundledLists(t *testing.T) {
 	for says, list := range map[string][]Bundled{
 		"a name has lower case letters": {{Name: "One", Args: []string{"x"}}},
 		"has no arguments":              {{Name: "one"}},
@@ -160,7 +160,7 @@ func TestBundledListsThatCannotBe(t *testing.T) {
 }
 
 // A program that does not check its arguments would start itself without end.
-func TestProgramThatForgetsToServe(t *testing.T) {
+func TestProgramWithoutServe(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Bundled = []Bundled{{Name: "one", Args: []string{forgetWord, "one"}}} })
 	_, err := b.Provider(b.ctx(), "one", Use{})
 	require(t, failure.KindOf(err) == failure.ProviderCrashed, err)

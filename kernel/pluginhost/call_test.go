@@ -26,7 +26,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-func TestProcessIsAnotherAndShared(t *testing.T) {
+func TestProcessIsShared(t *testing.T) {
 	b := newBench(t, nil, "good")
 	pid := b.output(b.provider("good", Use{}), "pid")
 	require(t, pid != fmt.Sprint(os.Getpid()), "the plugin runs inside the kernel")
@@ -37,7 +37,7 @@ func TestProcessIsAnotherAndShared(t *testing.T) {
 	compare(t, 2, len(b.seen(Started)))
 }
 
-func TestReplacedBinaryIsStartedAnew(t *testing.T) {
+func TestReplacedBinaryIsRestarted(t *testing.T) {
 	content := must(os.ReadFile(badplugin))
 	dir := t.TempDir()
 	install := func(content []byte) {
@@ -64,7 +64,7 @@ func TestIdleProcessEnds(t *testing.T) {
 	compare(t, 0, len(b.seen(Crashed)))
 }
 
-func TestFallsInTheMiddleOfACall(t *testing.T) {
+func TestProcessCrashDuringCall(t *testing.T) {
 	tests := []struct {
 		prompt string
 		texts  []string
@@ -92,7 +92,7 @@ func TestFallsInTheMiddleOfACall(t *testing.T) {
 	}
 }
 
-func TestOthersFallCollaterally(t *testing.T) {
+func TestCollateralFailures(t *testing.T) {
 	b := newBench(t, nil, "good")
 	p := b.provider("good", Use{})
 	var wait sync.WaitGroup
@@ -110,7 +110,7 @@ func TestOthersFallCollaterally(t *testing.T) {
 	}
 }
 
-func TestFailuresOfTheComponentAreItsOwn(t *testing.T) {
+func TestComponentFailuresAreKept(t *testing.T) {
 	b := newBench(t, nil, "good")
 	p := b.provider("good", Use{})
 	pid := b.output(p, "pid")
@@ -119,7 +119,7 @@ func TestFailuresOfTheComponentAreItsOwn(t *testing.T) {
 	compare(t, pid, b.output(p, "pid"))
 }
 
-func TestFloodsBlockNobody(t *testing.T) {
+func TestOutputFloodsDoNotBlock(t *testing.T) {
 	for _, prompt := range []string{"stdout", "line", "stderr"} {
 		t.Run(prompt, func(t *testing.T) {
 			b := newBench(t, nil, "good")
@@ -130,7 +130,7 @@ func TestFloodsBlockNobody(t *testing.T) {
 	}
 }
 
-func TestNothingThatAPluginStartedIsLeft(t *testing.T) {
+func TestPluginChildrenAreEnded(t *testing.T) {
 	t.Run("after the host is closed", func(t *testing.T) {
 		b := newBench(t, nil, "good")
 		pids := strings.Fields(b.output(b.provider("good", Use{}), "children"))
@@ -278,7 +278,7 @@ func TestSerialPlugin(t *testing.T) {
 	wait.Wait()
 }
 
-func TestStderrIsLoggedUnderThePluginsName(t *testing.T) {
+func TestStderrIsLoggedWithPluginName(t *testing.T) {
 	var log lockedBuffer
 	b := newBench(t, func(c *Config) {
 		c.Logger = hclog.New(&hclog.LoggerOptions{Name: "kernel", Output: &log, Level: hclog.Debug})
@@ -290,7 +290,7 @@ func TestStderrIsLoggedUnderThePluginsName(t *testing.T) {
 
 // U180: no output or failure of a plugin reveals a secret, in the log, in the failure, or in the notice of a
 // crash.
-func TestWhatAPluginSaysIsRedacted(t *testing.T) {
+func TestPluginOutputIsRedacted(t *testing.T) {
 	var log lockedBuffer
 	b := newBench(t, func(c *Config) {
 		c.Environ = append(c.Environ, "LAST_TOKEN=leaving by", "REFUSAL_SECRET=own process crashed")

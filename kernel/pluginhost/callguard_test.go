@@ -86,7 +86,7 @@ func TestRefusalsAreAskedAgain(t *testing.T) {
 	}
 }
 
-func TestBareComponentNeedsNothing(t *testing.T) {
+func TestComponentWithoutInit(t *testing.T) {
 	g := newCallGuard(sdk.Component{}, struct{}{}, sdk.InitRequest{})
 	called := false
 	err := g.Call(t.Context(), sdk.ValidateRequest{}, func(context.Context) error { called = true; return nil })

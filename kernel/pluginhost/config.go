@@ -190,7 +190,7 @@ func checkBundled(bundled []Bundled) error {
 		return nil
 	}
 	for _, b := range bundled {
-		if given := os.Args[1:]; len(given) >= len(b.Args) && slices.Equal(given[:len(b.Args)], b.Args) {
+		if args := os.Args[1:]; len(args) >= len(b.Args) && slices.Equal(args[:len(b.Args)], b.Args) {
 			return failure.New(failure.ConfigInvalid, "this process was started to serve plugin %s and hosts plugins instead", b.Name).
 				WithHint("a program with bundled plugins must check its arguments first, and call serve.Run if they are those of a plugin")
 		}

@@ -129,7 +129,7 @@ func TestParse(t *testing.T) {
 }
 
 // A webhook sees the variables that its own hook names, and no other key (REQUIREMENTS U245).
-func TestWebhookSeesWhatItsHookNames(t *testing.T) {
+func TestWebhookReceivesNamedVariables(t *testing.T) {
 	user := []string{"HTTPS_PROXY=p", "TOKEN=t", "KEY=k", "OTHER=secret", "PLUGIN_X=1", "PATH=/bin"}
 	named := ReferencedEnv([]byte(`{"url": "https://x", "headers": {"A": "Bearer ${TOKEN} ${PLUGIN_X}", "B": "${", "C": "$OTHER"}, "secret_env": "KEY", "more": [{"deep_env": "TOKEN"}], "n": 1}`))
 	compare(t, []string{"KEY", "PLUGIN_X", "TOKEN"}, named)

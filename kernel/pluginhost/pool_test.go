@@ -154,7 +154,7 @@ func TestIdleProcessIsStopped(t *testing.T) {
 	})
 }
 
-func TestFallIsChargedToTheNewestCall(t *testing.T) {
+func TestNewestCallIsChargedForCrash(t *testing.T) {
 	testPool(t, func(t *testing.T, b *poolBench) {
 		done := b.acquire(processKey{})
 		first, second, third := b.acquire(processKey{}), b.acquire(processKey{}), b.acquire(processKey{})
@@ -199,7 +199,7 @@ func TestHungProcessIsKilledAndCharged(t *testing.T) {
 	})
 }
 
-func TestErrorsOfASoundProcessStayAsTheyAre(t *testing.T) {
+func TestErrorsOfHealthyProcess(t *testing.T) {
 	testPool(t, func(t *testing.T, b *poolBench) {
 		for _, err := range []error{lost, errors.New("plain"), failure.New(failure.ProviderFailed, "no"), context.Canceled} {
 			if got := b.acquire(processKey{}).End(t.Context(), err); !errors.Is(got, err) || errors.Is(got, ErrCollateralFailure) || got.Error() != err.Error() {
@@ -210,7 +210,7 @@ func TestErrorsOfASoundProcessStayAsTheyAre(t *testing.T) {
 	})
 }
 
-func TestCancelledCallKeepsItsErrorAndHungProcessDies(t *testing.T) {
+func TestCancelledCallAndHungProcess(t *testing.T) {
 	testPool(t, func(t *testing.T, b *poolBench) {
 		l := b.acquire(processKey{})
 		b.started[0].hung.Store(true)
@@ -230,7 +230,7 @@ func TestCancelledCallKeepsItsErrorAndHungProcessDies(t *testing.T) {
 
 // U056: a process with a cancelled call ends with its last call, and no other call joins it. The last cancelled call
 // returns when the process is gone.
-func TestProcessOfACallThatWasGivenUpEnds(t *testing.T) {
+func TestProcessOfCancelledCallEnds(t *testing.T) {
 	testPool(t, func(t *testing.T, b *poolBench) {
 		given, stays := b.acquire(processKey{}), b.acquire(processKey{})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -258,7 +258,7 @@ func TestProcessOfACallThatWasGivenUpEnds(t *testing.T) {
 	})
 }
 
-func TestRestartsPauseAndGiveUp(t *testing.T) {
+func TestRestartsPauseAndStop(t *testing.T) {
 	testPool(t, func(t *testing.T, b *poolBench) {
 		var pauses []time.Duration
 		for range maxRestarts + 1 {
@@ -282,7 +282,7 @@ func TestRestartsPauseAndGiveUp(t *testing.T) {
 	})
 }
 
-func TestStartsThatFailCountAsFalls(t *testing.T) {
+func TestFailedStartsCountAsCrashes(t *testing.T) {
 	tests := []struct {
 		kind  failure.Kind
 		pause time.Duration
@@ -360,7 +360,7 @@ func TestCloseDuringAStart(t *testing.T) {
 	})
 }
 
-func TestCloseKillsWhenItsTimeIsUp(t *testing.T) {
+func TestCloseKillsAfterTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProcessPool[*slowProcess](time.Minute, nil)
 		s := &slowProcess{fakeProcess{done: make(chan struct{})}}

@@ -14,7 +14,7 @@ import (
 )
 
 // U266: each component has its own isolation.
-func TestBox(t *testing.T) {
+func TestComponentSandbox(t *testing.T) {
 	home := t.TempDir()
 	for _, d := range []string{".agent", ".cache"} {
 		check(t, os.Mkdir(filepath.Join(home, d), 0o755))
@@ -79,7 +79,7 @@ func TestBox(t *testing.T) {
 }
 
 // An agent's own sandbox does not run inside ours, and a provider of this process cannot be confined: both are refused.
-func TestWhatCannotBeConfinedIsRefused(t *testing.T) {
+func TestUnconfinableIsRefused(t *testing.T) {
 	cfg := Config{WorkDir: "/w"}
 	nested := sdk.Component{Kind: sdk.KindProvider, Name: "n", Provider: &sdk.ProviderTraits{NestedSandbox: true}}
 	_, err := cfg.sandboxPolicy(catalog.Entry{}, nested, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}})
@@ -97,7 +97,7 @@ func TestWhatCannotBeConfinedIsRefused(t *testing.T) {
 }
 
 // The ungranted requests of a plugin that does not come with the program are reported.
-func TestUngranted(t *testing.T) {
+func TestUngrantedRequests(t *testing.T) {
 	home := t.TempDir()
 	for _, d := range []string{".a", ".b", ".c"} {
 		check(t, os.Mkdir(filepath.Join(home, d), 0o755))

@@ -63,7 +63,7 @@ func TestHostWithItsOwnRedactorSharesNothing(t *testing.T) {
 }
 
 // A process that outlives a call is ended with the plugin's process and reported to the last user.
-func TestLastUserReceivesSurvivors(t *testing.T) {
+func TestLastHostReceivesSurvivors(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("this system finds no survivors")
 	}
@@ -92,7 +92,7 @@ func (b *bench) hang(ctx context.Context, name string) (ended func() error) {
 }
 
 // A cancelled call retires the process: the calls of others complete, later calls get a new process.
-func TestGivenUpCallBesideOthers(t *testing.T) {
+func TestCancelledCallRetiresProcess(t *testing.T) {
 	a, b, _ := newSharingHosts(t, "shared")
 	pid := a.output(a.provider("shared", Use{}), "pid")
 	held, release := context.WithCancel(b.ctx())

@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-func TestPluginsThatNeverBecomeOne(t *testing.T) {
+func TestPluginStartFailures(t *testing.T) {
 	tests := []struct {
 		name   string
 		kind   failure.Kind
@@ -53,14 +53,14 @@ func TestPluginsThatNeverBecomeOne(t *testing.T) {
 }
 
 // The error of a healthy plugin that implements nothing does not count as a crash.
-func TestPluginThatSaysNothing(t *testing.T) {
+func TestPluginWithoutComponents(t *testing.T) {
 	b := newBench(t, nil, "mute")
 	_, err := b.Provider(b.ctx(), "mute", Use{})
 	require(t, err != nil && failure.KindOf(err) != failure.ProviderCrashed, err)
 	contains(t, err.Error(), "nothing to say")
 }
 
-func TestFilesThatAreNoPlugin(t *testing.T) {
+func TestInvalidPluginFiles(t *testing.T) {
 	tests := []struct {
 		name, content string
 		kind          failure.Kind
@@ -82,7 +82,7 @@ func TestFilesThatAreNoPlugin(t *testing.T) {
 	}
 }
 
-func TestBrokenPluginHindersNobody(t *testing.T) {
+func TestBrokenPluginAffectsNoOther(t *testing.T) {
 	b := newBench(t, nil, "dies", "good")
 	compare(t, "hello", b.output(b.provider("good", Use{}), "hello"))
 	_, err := b.Provider(b.ctx(), "goood", Use{})
@@ -92,7 +92,7 @@ func TestBrokenPluginHindersNobody(t *testing.T) {
 	contains(t, f.Detail, "agent-plugin-dies")
 }
 
-func TestLockedPluginThatDiffersIsNotStarted(t *testing.T) {
+func TestChangedLockedPluginIsRefused(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		store := catalog.Store{Dir: c.ConfigDir}
 		wrong := strings.Repeat("0", 64)

@@ -13,7 +13,7 @@ import (
 // Guardrail is a limit of running time at the run's location. Its timer counts while a kernel holds the session: a
 // pause or a crash postpones it. A timer that has fired stays in the state, marked, until the guarded work is over.
 type Guardrail struct {
-	Loc    event.Location // the guarded work: see [event.Location.Holds]
+	Loc    event.Location // the guarded work: see [event.Location.Contains]
 	Number int            // of its timer at that location: 2 for the run of an embedded pipeline, else 1
 	Limit  *plan.Guardrails
 }
@@ -81,7 +81,7 @@ func (g Guardrail) subject(p *plan.Plan) string {
 // ReachedGuardrail returns the widest guardrail that has been reached and bounds the location.
 func ReachedGuardrail(p *plan.Plan, s state.State, loc event.Location) (Guardrail, bool) {
 	for _, g := range ActiveGuardrails(p, s) {
-		if s.Timers[g.Key()].Reached != nil && g.Loc.Holds(loc) {
+		if s.Timers[g.Key()].Reached != nil && g.Loc.Contains(loc) {
 			return g, true
 		}
 	}

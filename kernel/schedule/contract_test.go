@@ -493,7 +493,7 @@ func TestUnknownCost(t *testing.T) {
 }
 
 // An interrupted call is charged its reservation.
-func TestCutOffIsCharged(t *testing.T) {
+func TestInterruptedCallIsCharged(t *testing.T) {
 	p := graph(nil, "a")
 	p.Nodes[0].Policy = &plan.Policy{Cost: &plan.Cost{MaxTokens: 1000, ReserveTokens: 400}}
 	w := newScriptedRun(t, p)

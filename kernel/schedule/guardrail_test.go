@@ -379,7 +379,7 @@ func TestLimitsOfEnclosingNodes(t *testing.T) {
 }
 
 // A run whose time is used up between two nodes does not begin the next node.
-func TestReachedBetweenNodes(t *testing.T) {
+func TestGuardrailBetweenNodes(t *testing.T) {
 	p := stages(plan.Node{ID: "a"}, plan.Node{ID: "b"})
 	p.Pipeline.Guardrails = newGuardrails(60)
 	h := newHistory(t, p)
@@ -424,7 +424,7 @@ func TestRunLimitBoundsAllRepeats(t *testing.T) {
 }
 
 // A crash after a node's time is used up does not renew the time.
-func TestCrashRenewsNothing(t *testing.T) {
+func TestCrashDoesNotRenewTime(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{ID: "a", Guardrails: newGuardrails(60)}))
 	h.commit()
 	h.fireGuardrail("timer:0/v1/r1/-/-/i0#1", 0)

@@ -55,7 +55,7 @@ func (l stageLoop) decide() []Command {
 		}
 		return l.putQuestion()
 	case state.PhaseCutOff:
-		return l.askAboutCutOff()
+		return l.askAboutInterrupted()
 	default: // an effect is in flight
 		return nil
 	}
@@ -120,9 +120,9 @@ func (l stageLoop) putQuestion() []Command {
 	return []Command{{Kind: Question, Key: key, Event: &e, Location: l.loc, Round: round}}
 }
 
-// askAboutCutOff asks the user about an interrupted attempt: under recovery "ask", with a tool call that must not run
+// askAboutInterrupted asks the user about an interrupted attempt: under recovery "ask", with a tool call that must not run
 // twice, or with an unanswered question. Resuming the paused run also approves the repeat.
-func (l stageLoop) askAboutCutOff() []Command {
+func (l stageLoop) askAboutInterrupted() []Command {
 	subject := l.node.ID
 	if l.loc.Step != "" {
 		subject = fmt.Sprintf("step %s of %s", l.loc.Step, subject)

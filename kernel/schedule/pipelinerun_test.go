@@ -88,7 +88,7 @@ func TestRepeats(t *testing.T) {
 }
 
 // A new run has forgotten the nodes of the previous run, and each visit in it is the first.
-func TestNewRunForgetsNodes(t *testing.T) {
+func TestNewRunClearsNodes(t *testing.T) {
 	h := newRepeatedHistory(t, mixedPlan(), 2)
 	runUntil(h, 2)
 	require(t, len(h.state.Nodes) == 0 && h.state.At == "0", h.state)
@@ -98,7 +98,7 @@ func TestNewRunForgetsNodes(t *testing.T) {
 }
 
 // A run that is not due, and events of another run, are refused.
-func TestOtherRunsDoNotFit(t *testing.T) {
+func TestOtherRunsAreRefused(t *testing.T) {
 	h := newRepeatedHistory(t, &plan.Plan{Version: plan.Version, Nodes: []plan.Node{singleStage("0", "a")}}, 3)
 	refused := func(e event.Event) {
 		t.Helper()

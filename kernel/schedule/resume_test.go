@@ -53,7 +53,7 @@ func TestSkipTheLastStep(t *testing.T) {
 
 // Finished steps that fail the node's checks are repeated in the stage retry, because measuring again changes
 // nothing.
-func TestStageRetryOfStepsThatAreDone(t *testing.T) {
+func TestStageRetryOfCompletedSteps(t *testing.T) {
 	p := stepsPlan(nil)
 	p.Nodes[1].Checks = []plan.Check{{ID: "c"}}
 	w := newScriptedRun(t, p)
@@ -179,7 +179,7 @@ func TestResumeAllowsMoreThanAShare(t *testing.T) {
 }
 
 // A repeated step knows its agent's last feedback, even if other steps have failed, too.
-func TestStepKnowsItsFeedback(t *testing.T) {
+func TestStepReceivesItsFeedback(t *testing.T) {
 	w := newScriptedRun(t, stepsPlan(nil))
 	w.steps = []event.StepData{{ID: "s1"}, {ID: "s2"}}
 	known := map[string]string{}
@@ -266,7 +266,7 @@ func TestResumeAfterABudgetStop(t *testing.T) {
 }
 
 // A question that reached no agent is not charged.
-func TestUnaskedQuestionIsFree(t *testing.T) {
+func TestUnaskedQuestionIsNotCharged(t *testing.T) {
 	p := graph(nil, "a")
 	p.Pipeline.Policy = &plan.Policy{Cost: &plan.Cost{MaxUSD: 5, ReserveUSD: 1}}
 	w := newScriptedRun(t, p)

@@ -108,7 +108,7 @@ func TestInvalidTransitions(t *testing.T) {
 
 // Interrupted calls in a block are charged in the same order in every replay, because a sum of fractions depends on the
 // order.
-func TestCutOffIsChargedInOrder(t *testing.T) {
+func TestInterruptedCallsAreChargedInOrder(t *testing.T) {
 	p := &plan.Plan{
 		Pipeline: plan.Pipeline{Policy: &plan.Policy{Cost: &plan.Cost{MaxUSD: 100}}},
 		Nodes:    []plan.Node{{Path: "0", ID: "both", Kind: plan.KindParallel}},
@@ -136,7 +136,7 @@ func TestCutOffIsChargedInOrder(t *testing.T) {
 
 // U255: a node that the user restarts is entered again, and its pending retry is dropped; an impossible restart
 // returns a reason.
-func TestEnterAgain(t *testing.T) {
+func TestReenterNode(t *testing.T) {
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plan", Kind: plan.KindStage}, {Path: "1", ID: "review", Kind: plan.KindStage}, {Path: "2", ID: "last", Kind: plan.KindStage}}}
 	at := func(status state.Status, where string) state.State {
 		return state.State{

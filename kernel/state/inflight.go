@@ -64,7 +64,7 @@ func (s State) Guarded() bool {
 func (s State) Remaining(loc event.Location, now time.Time) (least time.Duration, bounded bool) {
 	for key, t := range s.Timers {
 		_, bound, _, ok := key.Parse()
-		if t.Purpose != PurposeGuardrail || !ok || !bound.Holds(loc) {
+		if t.Purpose != PurposeGuardrail || !ok || !bound.Contains(loc) {
 			continue
 		}
 		if left := max(0, t.Due.Sub(now)); !bounded || left < least {

@@ -27,7 +27,7 @@ const InputArtifact = ArtifactsDir + "/input.yaml"
 
 // InitialArtifact returns the file of an artifact that was supplied for a node, as if from visit 0:
 // artifacts/NN-<id>.v0.yaml. newest is as in [ArtifactFiles].
-func InitialArtifact(p *plan.Plan, path string) (given, newest string, err error) {
+func InitialArtifact(p *plan.Plan, path string) (artifact, newest string, err error) {
 	name, err := artifactName(p, event.Location{Node: path})
 	return name + ".v0.yaml", name + ".yaml", err
 }

@@ -95,7 +95,7 @@ func newLockedProject(t *testing.T) (p *Project, file string) {
 }
 
 // A wrong file type at a lock's name, or at the directory of the locks, is an error and stays.
-func TestObstacles(t *testing.T) {
+func TestWrongFileTypes(t *testing.T) {
 	t.Run("pipe", func(t *testing.T) {
 		p, file := newLockedProject(t)
 		check(t, errors.Join(os.Remove(file), unix.Mkfifo(file, 0o600)))

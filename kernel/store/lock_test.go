@@ -78,7 +78,7 @@ func TestRunningSessionIsRefused(t *testing.T) {
 	acquire(t, p, store.LockOptions{})
 }
 
-func TestSameProcessIsRefusedToo(t *testing.T) {
+func TestSameProcessIsRefused(t *testing.T) {
 	p := project(t)
 	acquire(t, p, store.LockOptions{})
 	_, err := store.AcquireLock(p, "s", store.LockOptions{})
@@ -185,7 +185,7 @@ func TestForeignLocks(t *testing.T) {
 }
 
 // A locked file without a living process counts as held after a short wait.
-func TestLockedWithoutALivingName(t *testing.T) {
+func TestLockedByUnknownProcess(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"says nothing": {"", `session "s" is locked by a process that has not written its PID`},
 		"names the dead": {
@@ -264,7 +264,7 @@ func TestSweep(t *testing.T) {
 	held.end()
 }
 
-func TestHolderOfNothing(t *testing.T) {
+func TestHolderOfInvalidLock(t *testing.T) {
 	p := project(t)
 	putLock(t, p, "broken", "not json")
 	putLock(t, p, "dead", `{"pid":999999999}`)

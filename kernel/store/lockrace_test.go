@@ -38,7 +38,7 @@ func TestOneWinner(t *testing.T) {
 
 // Many processes with force override each other, each at most one holder. One has the session in the end, and the
 // exits of the others do not free it.
-func TestManyForce(t *testing.T) {
+func TestConcurrentForce(t *testing.T) {
 	p := project(t)
 	older := newChild(t, p).hold()
 	holders, outputs := race(t, p, forceVariable+"=1")
@@ -84,7 +84,7 @@ func race(t *testing.T, p *store.Project, env ...string) (holders []*child, outp
 }
 
 // Concurrent readers and sweeps never make a start fail, and never take a lock for dead.
-func TestLookingDisturbsNoStart(t *testing.T) {
+func TestReadersDoNotDisturbStarts(t *testing.T) {
 	p := project(t)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -161,7 +161,7 @@ func open(t *testing.T, path string) *os.File {
 	return f
 }
 
-func TestTry(t *testing.T) {
+func TestTryFlock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	a, b := open(t, path), open(t, path)
 

@@ -10,7 +10,7 @@ import (
 )
 
 // A killed kernel that its parent has not reaped yet is dead.
-func TestUncollectedHolder(t *testing.T) {
+func TestZombieHolder(t *testing.T) {
 	p := project(t)
 	c := newChild(t, p).hold()
 	check(t, c.cmd.Process.Kill())

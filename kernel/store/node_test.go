@@ -131,7 +131,7 @@ func TestArtifact(t *testing.T) {
 }
 
 // The artifacts given to a run have names that no node's artifact has.
-func TestGivenArtifacts(t *testing.T) {
+func TestInitialArtifact(t *testing.T) {
 	given, newest, err := store.InitialArtifact(samplePlan(), "0")
 	require(t, err == nil && given == "artifacts/00-plan.v0.yaml" && newest == "artifacts/00-plan.yaml", given, newest, err)
 	for want, at := range map[string]event.Location{

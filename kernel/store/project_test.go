@@ -53,7 +53,7 @@ func TestOpenProjectMissing(t *testing.T) {
 	require(t, errors.Is(err, os.ErrNotExist), err)
 }
 
-func TestCreateKeepsWhatIsThere(t *testing.T) {
+func TestCreateKeepsExistingFiles(t *testing.T) {
 	p, d := openDir(t, "s")
 	check(t, d.Replace(store.StateFile, []byte("{}")))
 	again := must(p.Create("s"))

@@ -12,7 +12,7 @@ import (
 )
 
 // Errors of the disk get a fitting hint; other errors stay unchanged.
-func TestExplainAdvises(t *testing.T) {
+func TestExplainAddsHint(t *testing.T) {
 	p := must(OpenProject(t.TempDir()))
 	t.Cleanup(func() { _ = p.Close() })
 	tests := map[string]struct {

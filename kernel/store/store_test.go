@@ -71,7 +71,7 @@ func TestReadRefusesPipesAndDirectories(t *testing.T) {
 }
 
 // Sync makes regular files of an agent durable and ignores others.
-func TestSyncTakesWhatThereIs(t *testing.T) {
+func TestSyncIgnoresOtherFiles(t *testing.T) {
 	_, d := openDir(t, "s")
 	check(t, errors.Join(d.Replace("it/file", []byte("text")), syscall.Mkfifo(d.Abs("it/pipe"), 0o644), d.Mkdir("it/dir"), os.Symlink("/etc/passwd", d.Abs("it/link"))))
 	check(t, d.Sync("it", "file", "pipe", "dir", "link", "absent"))
@@ -79,7 +79,7 @@ func TestSyncTakesWhatThereIs(t *testing.T) {
 	require(t, errors.Is(err, fs.ErrNotExist), err)
 }
 
-func TestNothingLeadsOut(t *testing.T) {
+func TestPathsStayInSession(t *testing.T) {
 	p, d := openDir(t, "s")
 	secret := filepath.Join(t.TempDir(), "secret")
 	check(t, os.WriteFile(secret, []byte("secret"), 0o600))
@@ -104,7 +104,7 @@ func TestNothingLeadsOut(t *testing.T) {
 	require(t, err != nil, "opened a session that is a link out of the project")
 }
 
-func TestReplaceIsNeverHalfSeen(t *testing.T) {
+func TestReplaceIsAtomic(t *testing.T) {
 	_, d := openDir(t, "s")
 	texts := [][]byte{bytes.Repeat([]byte("a"), 1<<16), bytes.Repeat([]byte("b"), 1<<15)}
 	check(t, d.Replace("f", texts[0]))
@@ -221,7 +221,7 @@ func TestPrivateDirectory(t *testing.T) {
 	compare(t, 0o700, info.Mode().Perm())
 }
 
-func TestSessionRemovedUnderneath(t *testing.T) {
+func TestSessionRemovedWhileRunning(t *testing.T) {
 	acts := map[string]func(d *store.Dir) error{
 		"write":   func(d *store.Dir) error { _, err := d.Write("a/f", nil); return err },
 		"replace": func(d *store.Dir) error { return d.Replace(store.StateFile, nil) },
@@ -289,7 +289,7 @@ func TestMkdirNew(t *testing.T) {
 }
 
 // A directory in the place of a file is reported with its whole path and a hint.
-func TestDirectoryInTheWay(t *testing.T) {
+func TestDirectoryAtFilePath(t *testing.T) {
 	_, d := openDir(t, "s")
 	check(t, os.Mkdir(d.Abs("state.json"), 0o700))
 	_, written := d.Write("state.json", []byte("{}"))

@@ -16,7 +16,7 @@ func openStore(t *testing.T) *Store {
 }
 
 // A cached directory is used only while it is the directory at its path.
-func TestPlaceMovedAway(t *testing.T) {
+func TestMovedDirectory(t *testing.T) {
 	tests := map[string]func(s *Store) error{
 		"moved":           func(s *Store) error { return os.Rename(s.Abs("a/b"), s.Abs("moved")) },
 		"removed":         func(s *Store) error { return os.RemoveAll(s.Abs("a/b")) },
@@ -52,7 +52,7 @@ func swapDir(s *Store, by string) error {
 }
 
 // A link in a cached directory may lead anywhere in the store, but not out of it.
-func TestPlaceLinks(t *testing.T) {
+func TestLinkInDirectory(t *testing.T) {
 	s := openStore(t)
 	outside := filepath.Join(t.TempDir(), "f")
 	check(t, os.WriteFile(outside, []byte("outside"), 0o600))
@@ -74,7 +74,7 @@ func TestPlaceLinks(t *testing.T) {
 }
 
 // Few directories stay open, and none after the store is closed.
-func TestPlacesAreFew(t *testing.T) {
+func TestOpenDirectoriesAreBounded(t *testing.T) {
 	s := openStore(t)
 	before := openFileCount(t)
 	var wg sync.WaitGroup
@@ -111,7 +111,7 @@ func openFileCount(t *testing.T) int {
 }
 
 // A directory is synced into its parent once, and again after it is made again.
-func TestSettled(t *testing.T) {
+func TestDirectoryIsSyncedOnce(t *testing.T) {
 	s := openStore(t)
 	for _, step := range []struct {
 		name string
@@ -134,7 +134,7 @@ func TestSettled(t *testing.T) {
 }
 
 // A directory counts as durable only when all its parents are.
-func TestNotSettled(t *testing.T) {
+func TestDirectoryOfUnsyncedParents(t *testing.T) {
 	s := openStore(t)
 	check(t, s.Mkdir("a/b/c"))
 	if err := s.syncDir("a/b"); err != nil { // so that it is kept open

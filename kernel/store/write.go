@@ -193,7 +193,7 @@ func (p *cachedDir) writeTemp(temp string, durable bool, write func(io.Writer) e
 	}
 	err = write(f)
 	failpoint.Point("rundir.write.filled")
-	if err == nil && durable && !failpoint.Defect(failpoint.SkipSync) {
+	if err == nil && durable && !failpoint.HasDefect(failpoint.SkipSync) {
 		err = f.Sync()
 		failpoint.AfterSync(p.root.Name(), temp)
 	}

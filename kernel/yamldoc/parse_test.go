@@ -43,7 +43,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-func TestNothing(t *testing.T) {
+func TestEmptyDocument(t *testing.T) {
 	for _, text := range []string{"", "# only a comment\n", "\n\n"} {
 		if root, faults := yamldoc.Parse([]byte(text)); root != nil || faults != nil {
 			t.Errorf("Parse(%q) = %v, %v", text, root, faults)

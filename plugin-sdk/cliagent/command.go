@@ -130,8 +130,8 @@ func (s *Completion) ticks() (<-chan time.Time, func()) {
 	return t.C, t.Stop
 }
 
-// doneOr returns [StopDone] if the work is already complete, else happened.
-func (s *Completion) doneOr(silence time.Duration, happened StopReason) StopReason {
+// stopReason returns [StopDone] if the work is already complete, else happened.
+func (s *Completion) stopReason(silence time.Duration, happened StopReason) StopReason {
 	if s != nil && s.Reached(silence) {
 		return StopDone
 	}

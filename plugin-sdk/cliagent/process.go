@@ -122,7 +122,7 @@ func (p *process) spawn(c Command, files []*os.File) error {
 		return err
 	}
 	p.family.begin(p.cmd.Process.Pid)
-	p.family.putSeal()
+	p.family.setTag()
 	return nil
 }
 
@@ -256,14 +256,14 @@ func (p *process) isFinal() bool {
 }
 
 // family is the set of processes that descend from one started process. It belongs to one Run and
-// is not safe for concurrent use. Its methods begin, putSeal, note and signal depend on the operating system.
+// is not safe for concurrent use. Its methods begin, setTag, note and signal depend on the operating system.
 type family struct {
 	// root is the process ID of the first process and the ID of its group.
 	root int
 	// mark is the environment entry that every member inherits.
 	mark string
-	// seal is a resource limit that marks members with a cleared environment, 0 if there is none.
-	seal uint64
+	// tag is a resource limit that marks members with a cleared environment, 0 if there is none.
+	tag uint64
 	// known maps the process IDs of members seen so far to their start times. A later process with
 	// the same ID has another start time.
 	known map[int]uint64

@@ -73,7 +73,7 @@ func (f *family) members() []proc {
 }
 
 // owns reports whether p is a member. A member is known, in the root's group, a child or in the session of
-// a known member, or marked by environment or seal. The ID of a member does not count if a process outside
+// a known member, or marked by environment or tag. The ID of a member does not count if a process outside
 // the family has the ID now.
 func (f *family) owns(p proc, table map[int]proc) bool {
 	if p.pid == os.Getpid() {
@@ -85,7 +85,7 @@ func (f *family) owns(p proc, table map[int]proc) bool {
 	if leader, reused := table[f.root]; p.group == f.root && (!reused || leader.start == f.known[f.root]) {
 		return true
 	}
-	return f.has(p.parent, table) || f.has(p.session, table) || f.hasSeal(p.pid) || hasEnv(p.pid, f.mark)
+	return f.has(p.parent, table) || f.has(p.session, table) || f.hasTag(p.pid) || hasEnv(p.pid, f.mark)
 }
 
 // has reports whether an ID belongs to a member, dead or alive, and not to a later process outside

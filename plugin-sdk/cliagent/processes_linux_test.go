@@ -118,9 +118,9 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-// TestStrangersAreNotFamily checks that a process outside the family does not belong to it, even with the ID of
+// TestOtherProcessesAreNotFamily checks that a process outside the family does not belong to it, even with the ID of
 // a member or of the group.
-func TestStrangersAreNotFamily(t *testing.T) {
+func TestOtherProcessesAreNotFamily(t *testing.T) {
 	f := &family{root: 10, mark: "X=1", known: map[int]uint64{10: 100, 11: 101, 12: 102}}
 	reused := map[int]proc{10: {pid: 10, group: 10, start: 999}, 12: {pid: 12, start: 102}}
 	tests := []struct {

@@ -11,8 +11,8 @@ func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true
 // begin makes the process with this ID the root.
 func (f *family) begin(pid int) { f.root = pid }
 
-// putSeal does nothing: this system has no inherited limit that can carry a seal.
-func (f *family) putSeal() {}
+// setTag does nothing: this system has no inherited limit that can carry a tag.
+func (f *family) setTag() {}
 
 // note does nothing: without /proc only the group can be reached. Agents end their tools on
 // SIGTERM, so that only a killed agent can leave tools running.

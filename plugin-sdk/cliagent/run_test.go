@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/record"
 )
 
-func TestRunPassesEverythingOn(t *testing.T) {
+func TestRunForwardsAllFields(t *testing.T) {
 	x := &record.Exchange{}
 	c := shell(`cat; echo trouble >&2; printf 'no newline'; exit 3`)
 	c.Stdin = strings.Repeat("prompt ", 100_000) + "\n"

@@ -35,7 +35,7 @@ func TestTalk(t *testing.T) {
 }
 
 // An agent that continues after stdin is closed is ended, together with a child that holds its streams open.
-func TestTalkWithAgentThatStays(t *testing.T) {
+func TestTalkWithRemainingAgent(t *testing.T) {
 	c := shell(`sleep 600 & echo up; exec sleep 600`)
 	c.Linger = 20 * time.Millisecond
 	c.Talk = func(Talk) {}
@@ -109,7 +109,7 @@ func TestClock(t *testing.T) {
 }
 
 // Silence does not count while the agent waits for others.
-func TestHeldIdle(t *testing.T) {
+func TestIdleTimeWhileWaiting(t *testing.T) {
 	begin, looks := time.Now(), 0
 	c := shell(`read line; echo late`)
 	c.IdleTimeout = 10 * time.Millisecond

@@ -23,7 +23,7 @@ func TestFindVersion(t *testing.T) {
 	}
 }
 
-func TestVersionsAsksOncePerFile(t *testing.T) {
+func TestVersionsRunsOncePerFile(t *testing.T) {
 	dir := t.TempDir()
 	agent := filepath.Join(dir, "agent")
 	install := func(version string) {

@@ -25,11 +25,11 @@ func (p *process) watch(ctx context.Context, limits Command) StopReason {
 			return StopCanceled
 		case <-total.fires:
 			if total.over() {
-				return limits.Done.doneOr(time.Since(received), StopTimeout)
+				return limits.Done.stopReason(time.Since(received), StopTimeout)
 			}
 		case <-idle.fires:
 			if idle.over() {
-				return limits.Done.doneOr(time.Since(received), StopIdle)
+				return limits.Done.stopReason(time.Since(received), StopIdle)
 			}
 		case <-looks:
 			if limits.Done.Reached(time.Since(received)) {

@@ -11,8 +11,8 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// farewell is the time that the plugin has to close the stream after its result.
-const farewell = time.Second
+// closeTimeout is the time that the plugin has to close the stream after its result.
+const closeTimeout = time.Second
 
 // attempt is the client's side of one attempt's conversation. One goroutine receives. Each message to send and
 // each verdict to wait for has its own goroutine. run owns the goroutines and waits for all of them.
@@ -23,17 +23,17 @@ type attempt struct {
 	silence  time.Duration // longest silence of the plugin
 	patience time.Duration // time from cancel to tear-down
 
-	events   chan received   // from the receiver
-	faults   chan error      // from the exchange; further errors are dropped while one is pending
-	tornDown <-chan struct{} // closed when the stream is torn down
+	events   chan streamMessage // from the receiver
+	faults   chan error         // from the exchange; further errors are dropped while one is pending
+	tornDown <-chan struct{}    // closed when the stream is torn down
 	workers  sync.WaitGroup
 
 	sending sync.Mutex // one message at a time
 	closed  bool       // no message may follow; guarded by sending
 }
 
-// received is one message of the plugin, or the end of the stream.
-type received struct {
+// streamMessage is one message of the plugin, or the end of the stream.
+type streamMessage struct {
 	event *pb.ExecuteEvent
 	err   error
 }
@@ -51,7 +51,7 @@ func (a *attempt) run(ctx context.Context, tearDown context.CancelFunc) (sdk.Exe
 		return sdk.ExecuteResult{}, err
 	}
 	endCalls()
-	a.sayGoodbye()
+	a.closeStream()
 	r := wire.FromResult(result)
 	if err == nil && r.Error != nil && r.Outcome != sdk.OutcomeEmpty { // the caller decides about an empty attempt
 		err = withContextError(ctx, r.Error)

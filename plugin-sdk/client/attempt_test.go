@@ -16,9 +16,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 )
 
-// TestAttemptPassesEverythingOn plays a whole conversation with two messages that the client must
+// TestAttemptForwardsAllFields plays a whole conversation with two messages that the client must
 // ignore: an unknown message and a second result.
-func TestAttemptPassesEverythingOn(t *testing.T) {
+func TestAttemptForwardsAllFields(t *testing.T) {
 	var start *pb.ExecuteStart
 	var verdict *pb.ToolVerdict
 	var stored *pb.CheckpointStored
@@ -126,7 +126,7 @@ func TestEmptyIsNoError(t *testing.T) {
 	}
 }
 
-func TestCancelHasItsSay(t *testing.T) {
+func TestCancelDeliversReason(t *testing.T) {
 	p := provider(t, untilCancelled(func(stream pb.Provider_ExecuteServer, reason string) error {
 		m := result("half of it")
 		m.GetResult().Failure = &pb.Failure{Kind: "provider_failed", Message: "stopped: " + reason}
@@ -148,7 +148,7 @@ func TestCancelHasItsSay(t *testing.T) {
 	}
 }
 
-func TestStubbornAttemptIsTornDown(t *testing.T) {
+func TestStubbornAttemptIsEnded(t *testing.T) {
 	p := provider(t, untilCancelled(func(stream pb.Provider_ExecuteServer, _ string) error {
 		<-stream.Context().Done() // ignores the cancel message and ends by the tear-down
 		return nil
@@ -254,9 +254,9 @@ func TestRequestOverTheLimit(t *testing.T) {
 	}
 }
 
-// TestSlowKernelIsNoSilence: the running time of the exchange's methods does not count as the plugin's
+// TestSlowKernelIsNotIdle: the running time of the exchange's methods does not count as the plugin's
 // silence. A verdict may take longer than the idle limit while heartbeats arrive.
-func TestSlowKernelIsNoSilence(t *testing.T) {
+func TestSlowKernelIsNotIdle(t *testing.T) {
 	const idle = 300 * time.Millisecond
 	p := provider(t, &fake{execute: func(stream pb.Provider_ExecuteServer) error {
 		send(stream, output("text"))

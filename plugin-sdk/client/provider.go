@@ -63,7 +63,7 @@ func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		stream:   stream,
 		silence:  p.client.silence,
 		patience: cmp.Or(req.Grace, defaultGrace) + p.client.slack,
-		events:   make(chan received),
+		events:   make(chan streamMessage),
 		faults:   make(chan error, 1),
 		tornDown: streamCtx.Done(),
 	}

@@ -16,7 +16,7 @@ func (a *attempt) receive() {
 	for {
 		event, err := a.stream.Recv()
 		select {
-		case a.events <- received{event, err}:
+		case a.events <- streamMessage{event, err}:
 		case <-a.tornDown:
 			return
 		}
@@ -37,16 +37,16 @@ func (a *attempt) post(m *pb.ExecuteInput) {
 	})
 }
 
-// sayGoodbye closes the client's side and waits at most [farewell] for the plugin to close its
+// closeStream closes the client's side and waits at most [closeTimeout] for the plugin to close its
 // side. It ignores further messages, such as a second result.
-func (a *attempt) sayGoodbye() {
+func (a *attempt) closeStream() {
 	a.workers.Go(func() {
 		a.sending.Lock()
 		defer a.sending.Unlock()
 		a.closed = true
 		_ = a.stream.CloseSend()
 	})
-	timer := time.NewTimer(farewell)
+	timer := time.NewTimer(closeTimeout)
 	defer timer.Stop()
 	for {
 		select {

@@ -39,7 +39,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-func TestDescribeRefusesNonsense(t *testing.T) {
+func TestDescribeRefusesInvalidAnswer(t *testing.T) {
 	c, _ := dial(t, describing(&pb.DescribeResponse{Name: "X Y", Version: "one"}))
 	_, err := c.Describe(t.Context())
 	wantFailure(t, err, failure.PluginInvalid, `plugin name "X Y"`)

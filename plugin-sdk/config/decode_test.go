@@ -108,7 +108,7 @@ func (w *word) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-func TestDecodeLeavesTypesThatReadThemselves(t *testing.T) {
+func TestDecodeUsesUnmarshalers(t *testing.T) {
 	var got struct {
 		Word   word  `json:"word"`
 		Second *word `json:"other"`

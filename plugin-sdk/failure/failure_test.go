@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-func TestOfSystem(t *testing.T) {
+func TestSystemFailures(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "f", Err: syscall.ENOSPC}
 	for name, tt := range map[string]struct {
 		err  error

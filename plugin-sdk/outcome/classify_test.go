@@ -19,8 +19,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestWords checks error codes from Anthropic's and OpenAI's documentation, and observed codes.
-func TestWords(t *testing.T) {
+// TestMessageSigns checks error codes from Anthropic's and OpenAI's documentation, and observed codes.
+func TestMessageSigns(t *testing.T) {
 	tests := map[Class][]string{
 		Login:        {"authentication_error", "authentication_failed", "invalid_api_key", "auth_required"},
 		Forbidden:    {"permission_error", "unsupported_country_region_territory"},
@@ -109,7 +109,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestWhatIsSpecificCountsFirst(t *testing.T) {
+func TestSpecificSignsComeFirst(t *testing.T) {
 	a := Agent{
 		Codes: map[string]Class{"max_turns": TurnLimit, "rate_limit": Config},
 		Signs: []Sign{{Class: Config, Texts: []string{"rate limit of the config"}}},

@@ -29,7 +29,7 @@ func (r *Redactor) JSON(doc []byte) []byte {
 // call. The callback is not called for the parts of a kept value. It is not called at all if the
 // document is invalid or certainly contains no secret.
 func (r *Redactor) JSONFunc(doc []byte, care func(names []string) Treatment) []byte {
-	if r.certainlyClean(doc) {
+	if r.hasNoSecret(doc) {
 		return doc
 	}
 	if !json.Valid(doc) {
@@ -50,9 +50,9 @@ var secretWords = []string{
 	"private", "access", "auth",
 }
 
-// certainlyClean reports whether a document certainly contains no secret. Most documents contain none, and this check
+// hasNoSecret reports whether a document certainly contains no secret. Most documents contain none, and this check
 // is much cheaper than inspecting each string. It returns false for a document with escapes, and if r has patterns.
-func (r *Redactor) certainlyClean(doc []byte) bool {
+func (r *Redactor) hasNoSecret(doc []byte) bool {
 	if bytes.IndexByte(doc, '\\') >= 0 || r != nil && len(r.patterns) > 0 {
 		return false
 	}

@@ -37,7 +37,7 @@ func (r *Redactor) WithVariables(environ []string) *Redactor {
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
 		if IsSecretName(name) {
-			known.learn(name, value)
+			known.addForms(name, value)
 		}
 	}
 	slices.SortFunc(known.values, func(a, b value) int {
@@ -87,8 +87,8 @@ func (r *Redactor) clone() *Redactor {
 	return &c
 }
 
-// learn adds a value, its JSON form, and its lines, because logs are redacted line by line.
-func (r *Redactor) learn(name, text string) {
+// addForms adds a value, its JSON form, and its lines, because logs are redacted line by line.
+func (r *Redactor) addForms(name, text string) {
 	if !utf8.ValidString(text) { // a match could begin inside a character
 		return
 	}

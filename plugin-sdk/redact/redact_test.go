@@ -180,7 +180,7 @@ func BenchmarkText(b *testing.B) {
 }
 
 // Values in public texts are kept; other values are redacted.
-func TestSparing(t *testing.T) {
+func TestPublicValuesAreKept(t *testing.T) {
 	all := redact.New([]string{"DB_PASSWORD=runner", "A_TOKEN=v4lue-of-mine"})
 	narrowed := all.WithoutPublicValues("/home/runner/shop", "")
 	const text = "/home/runner/shop has v4lue-of-mine"

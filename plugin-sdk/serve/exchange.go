@@ -170,11 +170,11 @@ func (x *exchange) finish(result *pb.ExecuteResult) error {
 	return x.stream.Send(resultEvent(result))
 }
 
-// beat sends a heartbeat at the interval until stop is called. stop waits for the last heartbeat.
-func (x *exchange) beat(every time.Duration) (stop func()) {
-	var beating sync.WaitGroup
+// sendHeartbeats sends a heartbeat at the interval until stop is called. stop waits for the last heartbeat.
+func (x *exchange) sendHeartbeats(every time.Duration) (stop func()) {
+	var heartbeats sync.WaitGroup
 	done := make(chan struct{})
-	beating.Go(func() {
+	heartbeats.Go(func() {
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		for {
@@ -186,7 +186,7 @@ func (x *exchange) beat(every time.Duration) (stop func()) {
 			}
 		}
 	})
-	return func() { close(done); beating.Wait() }
+	return func() { close(done); heartbeats.Wait() }
 }
 
 // tooLarge returns the failure for data over the message limit.

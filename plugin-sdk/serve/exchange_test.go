@@ -121,7 +121,7 @@ func TestWaitingEnds(t *testing.T) {
 	}
 }
 
-func TestCallsThatCannotBe(t *testing.T) {
+func TestInvalidCalls(t *testing.T) {
 	a := attemptOn(t, func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		large := raw(`"` + strings.Repeat("x", wire.MaxMessage) + `"`)
 		_, nameless := x.Call(ctx, sdk.ToolCall{})

@@ -38,12 +38,12 @@ func (s *providerService) Execute(stream pb.Provider_ExecuteServer) error {
 	}
 	defer done()
 	x := newExchange(stream, cancel)
-	stopBeating := x.beat(s.server.heartbeat)
+	stopHeartbeats := x.sendHeartbeats(s.server.heartbeat)
 	s.server.listen(x)
 
 	result := s.server.execute(ctx, start, x)
 
-	stopBeating()
+	stopHeartbeats()
 	return x.finish(result) // the result ends the stream; later messages of the kernel are ignored
 }
 

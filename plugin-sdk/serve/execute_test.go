@@ -155,7 +155,7 @@ func TestCancelReachesTheProvider(t *testing.T) {
 	}
 }
 
-func TestTimeLimitReachesAProviderThatKeepsNone(t *testing.T) {
+func TestTimeLimitCancelsProvider(t *testing.T) {
 	conn, _ := start(t, newPlugin(&fakeProvider{execute: func(ctx context.Context, _ sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		<-ctx.Done()
 		return sdk.ExecuteResult{}, ctx.Err()
@@ -236,7 +236,7 @@ func TestCloseCancelsAndWaits(t *testing.T) {
 	}
 }
 
-func TestCloseLeavesStubbornComponentsBehind(t *testing.T) {
+func TestCloseAbandonsStubbornComponents(t *testing.T) {
 	release := make(chan struct{})
 	working := make(chan struct{})
 	p := &fakeProvider{

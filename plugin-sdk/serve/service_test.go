@@ -75,8 +75,8 @@ func TestPlainErrorsGetAKind(t *testing.T) {
 	}
 }
 
-// TestOptionalCallsNeedNotBeThere checks that a call succeeds if the component lacks its optional method.
-func TestOptionalCallsNeedNotBeThere(t *testing.T) {
+// TestMissingOptionalCalls checks that a call succeeds if the component lacks its optional method.
+func TestMissingOptionalCalls(t *testing.T) {
 	conn, _ := start(t, threeKinds())
 	plugin, ctx, ref := pb.NewPluginClient(conn), t.Context(), fakeRef(sdk.KindTermination)
 	if m, err := plugin.Init(ctx, wire.Request[pb.InitRequest](ref, sdk.InitRequest{})); err != nil || m.GetFailure() != nil {
@@ -139,7 +139,7 @@ func TestArguments(t *testing.T) {
 
 // A program that contains the plugin prints its own command line, and no advice to install the
 // plugin.
-func TestByHand(t *testing.T) {
+func TestStartByUser(t *testing.T) {
 	s := must(newServer(threeKinds(), defaultOptions()))
 	tests := map[string]struct {
 		line, args []string

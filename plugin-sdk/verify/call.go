@@ -41,20 +41,20 @@ func ref(c sdk.Component) *pb.ComponentRef {
 	return wire.Encode[pb.ComponentRef](wire.Ref{Kind: c.Kind, Name: c.Name})
 }
 
-// junk are configurations that are not JSON objects, which no component with settings may accept.
-var junk = [][]byte{[]byte(`{"unfinished": `), []byte("\x00\xff\xfe"), []byte(`[[[[`)}
+// invalidConfigs are configurations that are not JSON objects, which no component with settings may accept.
+var invalidConfigs = [][]byte{[]byte(`{"unfinished": `), []byte("\x00\xff\xfe"), []byte(`[[[[`)}
 
 // checkConfig checks that a component with settings refuses invalid settings.
 func checkConfig(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "let Validate answer with a failure of kind config_invalid that names the setting"
 	_, _, refused := t.opts.Cases.settings(c)
 	accepted := 0
-	for i, config := range append(append([][]byte{}, junk...), raws(refused)...) {
+	for i, config := range append(append([][]byte{}, invalidConfigs...), raws(refused)...) {
 		f, err := validate(ctx, s, c, "", config)
 		switch {
 		case err != nil:
 			return fail("answer with a failure: a gRPC status looks like a broken plugin", "Validate of %q: %s", subprocess.Shorten(string(config)), explain(ctx, s, err))
-		case f == nil && i >= len(junk):
+		case f == nil && i >= len(invalidConfigs):
 			return fail(do, "it accepts %s, which it must refuse by the cases", subprocess.Shorten(string(config)))
 		case f == nil:
 			accepted++
@@ -63,12 +63,12 @@ func checkConfig(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Com
 		}
 	}
 	switch {
-	case accepted == len(junk) && len(c.ConfigSchema) == 0:
+	case accepted == len(invalidConfigs) && len(c.ConfigSchema) == 0:
 		return skip("a Validate, if it has settings", "it has no settings: it declares none and accepts anything")
 	case accepted > 0:
 		return fail(do, "it accepts a configuration that is not a JSON object")
 	}
-	return pass("%d refused", len(junk)+len(refused))
+	return pass("%d refused", len(invalidConfigs)+len(refused))
 }
 
 func raws(list []json.RawMessage) [][]byte {

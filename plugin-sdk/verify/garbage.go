@@ -44,16 +44,17 @@ func checkGarbage(ctx context.Context, t *trial, s *subprocess.Session, _ sdk.Co
 		}
 	}
 	for _, c := range t.description.Components {
-		if f := survivesJunk(ctx, s, t, c); f.result == Fail {
+		if f := checkInvalidConfigs(ctx, s, t, c); f.result == Fail {
 			return f
 		}
 	}
 	return pass("%d methods, %d kinds of garbage", len(methods)+1, len(subprocess.InvalidMessages()))
 }
 
-// survivesJunk makes calls of a component's work with invalid configurations. It passes if the plugin survives them.
-func survivesJunk(ctx context.Context, s *subprocess.Session, t *trial, c sdk.Component) finding {
-	for _, config := range junk {
+// checkInvalidConfigs makes calls of a component's work with invalid configurations. It passes if the plugin survives
+// them.
+func checkInvalidConfigs(ctx context.Context, s *subprocess.Session, t *trial, c sdk.Component) finding {
+	for _, config := range invalidConfigs {
 		work, _ := t.work(s, c, config)
 		if work == nil {
 			break

@@ -138,7 +138,7 @@ func (h *host) adopt(ctx context.Context, in io.Writer, out io.Reader) error {
 // prepareHost initializes the plugin of a host and starts slow work on it.
 func (t *trial) prepareHost(ctx context.Context, h *host) error {
 	h.Init(ctx, t.description.Components, t.dir)
-	return t.occupy(ctx, &h.busy)
+	return t.startSlowWork(ctx, &h.busy)
 }
 
 // kill ends the host with SIGKILL, so that the host cannot clean up.

@@ -74,7 +74,7 @@ func (t *trial) repeat(ctx context.Context, s *subprocess.Session, n int) error 
 	var all []func(context.Context) error
 	all = append(all, s.Client.Health, func(ctx context.Context) error { _, err := s.Client.Describe(ctx); return err })
 	for _, c := range t.description.Components {
-		all = append(all, func(ctx context.Context) error { _, err := validate(ctx, s, c, "", junk[0]); return err })
+		all = append(all, func(ctx context.Context) error { _, err := validate(ctx, s, c, "", invalidConfigs[0]); return err })
 		for _, call := range calls(s, sdk.Component{Kind: c.Kind, Name: "no-such-component"}) {
 			all = append(all, func(ctx context.Context) error { _ = call.make(ctx); return nil })
 		}

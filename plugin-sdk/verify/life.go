@@ -26,15 +26,15 @@ func (t *trial) busyProcess(ctx context.Context) (*busy, error) {
 		return nil, err
 	}
 	b := &busy{Session: s}
-	if err := t.occupy(ctx, b); err != nil {
+	if err := t.startSlowWork(ctx, b); err != nil {
 		b.close()
 		return nil, err
 	}
 	return b, nil
 }
 
-// occupy starts slow work on every provider and hook action of the process.
-func (t *trial) occupy(ctx context.Context, b *busy) error {
+// startSlowWork starts slow work on every provider and hook action of the process.
+func (t *trial) startSlowWork(ctx context.Context, b *busy) error {
 	for _, c := range t.description.Components {
 		if slow := t.opts.Cases.HookActions[c.Name].Slow; c.Kind == sdk.KindHookAction && len(slow) > 0 {
 			b.attempts = append(b.attempts, launch(ctx, b.Session, func(ctx context.Context, r *running) {
@@ -148,16 +148,16 @@ func checkShutdown(ctx context.Context, _ *trial, s *subprocess.Session, _ sdk.C
 		return fail("answer Shutdown within 2 s", "Shutdown: %s", subprocess.Shorten(err.Error()))
 	}
 	answered := time.Since(begun)
-	goodbye(ctx, s)
+	shutDownController(ctx, s)
 	if left := s.AwaitGone(ctx, subprocess.Grace+subprocess.Slack); len(left) > 0 {
 		return fail("end the process after Shutdown: at the latest when stdin ends", "%s after Shutdown these processes remain: %s", subprocess.Grace+subprocess.Slack, strings.Join(left, ", "))
 	}
 	return pass("answered in %d ms, gone after %d ms", answered.Milliseconds(), time.Since(begun).Milliseconds())
 }
 
-// goodbye calls go-plugin's controller, which plugins in other languages may lack, and closes
+// shutDownController calls go-plugin's controller, which plugins in other languages may lack, and closes
 // stdin.
-func goodbye(ctx context.Context, s *subprocess.Session) {
+func shutDownController(ctx context.Context, s *subprocess.Session) {
 	limited, cancel := subprocess.WithTimeout(ctx, time.Second)
 	defer cancel()
 	var response []byte

@@ -85,7 +85,7 @@ func TestTable(t *testing.T) {
 }
 
 // A requested row includes the rows that it needs.
-func TestWanted(t *testing.T) {
+func TestSelectRows(t *testing.T) {
 	var ids []string
 	for _, c := range selectRows([]string{"health"}) {
 		ids = append(ids, c.id)
@@ -95,7 +95,7 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-func TestMistakes(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	tests := []struct {
 		name   string
 		target Target

@@ -76,9 +76,9 @@ func TestGitLab(t *testing.T) {
 	w.has(dir, "docs/plan.md", "the plan")
 }
 
-// TestWorkspaceTravels checks that changes in the repository are kept, committed or not: changed, removed and new
+// TestWorkspaceIsKept checks that changes in the repository are kept, committed or not: changed, removed and new
 // files, and another branch. Files that git ignores are not kept.
-func TestWorkspaceTravels(t *testing.T) {
+func TestWorkspaceIsKept(t *testing.T) {
 	w := newWorld(t, ".")
 	keep := filepath.Join(w.dir, "keep")
 	env := map[string]string{"AP_SESSION": "s", "AP_KEEP": keep, "AP_PIPELINE": "review"}
@@ -114,10 +114,10 @@ test -d .claude/pipeline-runs/s; test ! -e .claude/locks/s.lock`, nil); code != 
 	}
 }
 
-// TestWorkspaceThatCannotTravel checks that the job and a later restore report a workspace that cannot be kept. The
+// TestWorkspaceThatCannotBeKept checks that the job and a later restore report a workspace that cannot be kept. The
 // session is kept nevertheless. Credential files of a step are not kept, and a restore refuses to replace commits that
 // have no other copy.
-func TestWorkspaceThatCannotTravel(t *testing.T) {
+func TestWorkspaceThatCannotBeKept(t *testing.T) {
 	w := newWorld(t, ".")
 	keep := filepath.Join(w.dir, "keep")
 	env := map[string]string{"AP_SESSION": "s", "AP_KEEP": keep, "AP_PIPELINE": "review"}

@@ -250,9 +250,9 @@ func head(t *testing.T) string {
 	return strings.TrimSpace(string(text))
 }
 
-// TestBuiltAgain checks that a build in another directory with an empty cache produces the same binaries for this
+// TestReproducibleBuild checks that a build in another directory with an empty cache produces the same binaries for this
 // system, byte for byte.
-func TestBuiltAgain(t *testing.T) {
+func TestReproducibleBuild(t *testing.T) {
 	program := os.Getenv("GORELEASER")
 	if program == "" {
 		t.Fatal("GORELEASER says nothing: make dist-check runs this")

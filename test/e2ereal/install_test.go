@@ -114,7 +114,7 @@ func TestInstallConcurrently(t *testing.T) {
 	}
 }
 
-func TestInstallGivesUpWaiting(t *testing.T) {
+func TestInstallWaitIsBounded(t *testing.T) {
 	fakeNPM(t, native+writeCLI)
 	cache := t.TempDir()
 	other := flock.New(filepath.Join(cache, ".lock"))

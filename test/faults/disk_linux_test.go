@@ -109,8 +109,8 @@ func TestTemporaryDirectory(t *testing.T) {
 	}
 }
 
-// TestFilesGoAway removes, renames or empties the session's directory or one of its files while the kernel runs.
-func TestFilesGoAway(t *testing.T) {
+// TestFilesDisappear removes, renames or empties the session's directory or one of its files while the kernel runs.
+func TestFilesDisappear(t *testing.T) {
 	replaced := []string{"was removed or replaced while in use", "(state_corrupt)"}
 	for _, tt := range []struct {
 		name  string

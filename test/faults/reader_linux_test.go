@@ -35,9 +35,9 @@ func (w world) done() {
 	})
 }
 
-// TestNobodyReadsWhatIsSaid checks that a run whose standard error is not read ends, with its result on standard
+// TestUnreadOutput checks that a run whose standard error is not read ends, with its result on standard
 // output.
-func TestNobodyReadsWhatIsSaid(t *testing.T) {
+func TestUnreadOutput(t *testing.T) {
 	w := newWorld(t, talks)
 	_, writer := w.unread()
 	result, err := os.Create(w.path("result"))
@@ -77,8 +77,8 @@ func TestReadTooLate(t *testing.T) {
 	w.nothingLeft()
 }
 
-// TestReaderGoesAway checks that a run drops its output and ends if the reader closes the pipe.
-func TestReaderGoesAway(t *testing.T) {
+// TestClosedReader checks that a run drops its output and ends if the reader closes the pipe.
+func TestClosedReader(t *testing.T) {
 	w := newWorld(t, talks)
 	reader, writer := w.unread()
 	cmd := w.command(talk()...)
@@ -95,9 +95,9 @@ func TestReaderGoesAway(t *testing.T) {
 	w.nothingLeft()
 }
 
-// TestSignalWhileNobodyReads checks that signals work without a reader. They pause the session, and a further signal
+// TestSignalWithUnreadOutput checks that signals work without a reader. They pause the session, and a further signal
 // ends a process that waits to write its last output.
-func TestSignalWhileNobodyReads(t *testing.T) {
+func TestSignalWithUnreadOutput(t *testing.T) {
 	w := newWorld(t, strings.Replace(talks, `"node": "a", "iteration": 2,`, `"node": "a", "iteration": 2, "hang": true, "spawn": {"kind": "plain", "seconds": 600, "pid_file": "child"},`, 1))
 	reader, writer := w.unread()
 	u := w.beginTo(writer, talk()...)

@@ -25,7 +25,7 @@ func TestAnthropicRead(t *testing.T) {
 	compare(t, want, got, cmp.AllowUnexported(inbound{}))
 }
 
-func TestAnthropicReadForgetsOlderToolResults(t *testing.T) {
+func TestAnthropicReadDropsOlderToolResults(t *testing.T) {
 	body := `{"messages":[{"role":"user","content":[{"type":"tool_result","content":"old","is_error":true}]},
 		{"role":"user","content":"next question"}]}`
 	got, err := anthropic{}.read([]byte(body))

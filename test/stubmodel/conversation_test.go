@@ -36,7 +36,7 @@ func TestTurnsInOrder(t *testing.T) {
 	}
 }
 
-func TestSideRequestsUseNoTurn(t *testing.T) {
+func TestSideRequestsDoNotCountAsTurns(t *testing.T) {
 	server, client := load(t, Script{
 		Turns: []Turn{{Text: "the answer"}}, After: AfterError,
 		Side: &Turn{Text: "a title"}, SideRE: "SUGGESTION MODE",

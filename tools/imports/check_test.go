@@ -114,7 +114,7 @@ func TestCheckPlaces(t *testing.T) {
 	}
 }
 
-func TestLoadReportsWhatItCannotRead(t *testing.T) {
+func TestLoadReportsUnreadableFiles(t *testing.T) {
 	if files, err := imports.Load(fstest.MapFS{"a/x.go": {Data: []byte("packag a")}}); err == nil {
 		t.Errorf("loaded %d files, want an error", len(files))
 	}

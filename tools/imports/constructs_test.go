@@ -34,7 +34,7 @@ func TestCheckConstructs(t *testing.T) {
 	}
 }
 
-func TestWrittenVariables(t *testing.T) {
+func TestChangedVariables(t *testing.T) {
 	const change = "changes the package-level variable registry"
 	tests := []struct {
 		name, declared, code, want string

@@ -118,7 +118,7 @@ func TestOrderFindsTheMinimumOfACycle(t *testing.T) {
 	}
 }
 
-func TestWidest(t *testing.T) {
+func TestWidestTypes(t *testing.T) {
 	src := "package a\ntype T struct{ a, b int; c string }\nfunc (T) M(a, b int, _ ...string) {}\nfunc (*T) N() {}\n" +
 		"type RunOptions struct{ a, b, c, d int }\ntype line struct{ A, B, C, D int `cmd:\"\"` }\n"
 	methods, fields, parameters := widest(read(t, map[string]string{"kernel/a.go": src}), file.product)

@@ -149,7 +149,11 @@ func (l *List) checkGo(name string, src []byte) ([]Hit, error) {
 		}
 		names, kind := declared(n)
 		for _, id := range names {
-			hits = append(hits, l.find(name, fset.Position(id.Pos()).Line, splitName(id.Name), kind)...)
+			words := splitName(id.Name)
+			if test, is := strings.CutPrefix(words, "test "); is && kind == declaration {
+				words, kind = test, prose
+			}
+			hits = append(hits, l.find(name, fset.Position(id.Pos()).Line, words, kind)...)
 		}
 		return true
 	})

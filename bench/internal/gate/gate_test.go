@@ -101,7 +101,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestRunRefusesWhatWasNotMeasured(t *testing.T) {
+func TestRunRefusesMissingMeasurements(t *testing.T) {
 	broken := errors.New("broken")
 	tests := map[string]gate.Measure{
 		"a row less": func(context.Context, []string, bool) ([]table.Row, error) { return nil, nil },

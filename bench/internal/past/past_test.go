@@ -108,8 +108,8 @@ func story(t *testing.T, session string) (lines, results []string) {
 	return lines, results
 }
 
-// TestGive checks that an extended session has the journal of a real one, and that both resume alike.
-func TestGive(t *testing.T) {
+// TestExtendSession checks that an extended session has the journal of a real one, and that both resume alike.
+func TestExtendSession(t *testing.T) {
 	const earlier = 12
 	madeDir, givenDir := project(t, earlier+3), project(t, earlier+3)
 	made, given := run(t, madeDir, earlier+1, false).Dir, run(t, givenDir, past.Cut, false).Dir
@@ -134,7 +134,7 @@ func TestGive(t *testing.T) {
 	same()
 }
 
-func TestGiveRefuses(t *testing.T) {
+func TestExtendRefuses(t *testing.T) {
 	dir := run(t, project(t, 4), past.Cut, false).Dir
 	if err := past.Give(dir, 1); err == nil {
 		t.Error("iterations are taken away")

@@ -38,7 +38,7 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-func TestOver(t *testing.T) {
+func TestSeriesOver(t *testing.T) {
 	got := sample.Series{6, 6, 6}.Over(sample.Series{2, 3})
 	if diff := cmp.Diff(sample.Series{3, 2}, got); diff != "" {
 		t.Error(diff)
@@ -48,7 +48,7 @@ func TestOver(t *testing.T) {
 	}
 }
 
-func TestPlus(t *testing.T) {
+func TestSeriesPlus(t *testing.T) {
 	series := sample.Series{1, 2}
 	if diff := cmp.Diff(sample.Series{1.5, 2.5}, series.Plus(0.5)); diff != "" {
 		t.Error(diff)
@@ -58,7 +58,7 @@ func TestPlus(t *testing.T) {
 	}
 }
 
-func TestInTurn(t *testing.T) {
+func TestInTurnOrder(t *testing.T) {
 	var order strings.Builder
 	calls := map[string]int{}
 	subject := func(name string) sample.Subject {
@@ -80,7 +80,7 @@ func TestInTurn(t *testing.T) {
 	}
 }
 
-func TestInTurnStops(t *testing.T) {
+func TestInTurnStopsAtError(t *testing.T) {
 	broken := errors.New("broken")
 	_, err := sample.InTurn(t.Context(), 3, func(context.Context) (float64, error) { return 0, broken })
 	if !errors.Is(err, broken) {

@@ -14,7 +14,7 @@ import (
 // denied, paths outside of the workspace under every policy. Otherwise a nil policy allows everything. On a call
 // without category and paths, a rule for all calls decides, else the policy's default.
 func Decide(p *plan.Approvals, c sdk.ToolCall, s Context) Decision {
-	r := ruled(p, c, s)
+	r := applyRules(p, c, s)
 	if r.Approval != plan.ApprovalPrompt || s.Person {
 		return r
 	}
@@ -25,7 +25,7 @@ func Decide(p *plan.Approvals, c sdk.ToolCall, s Context) Decision {
 	return r
 }
 
-func ruled(p *plan.Approvals, c sdk.ToolCall, s Context) Decision {
+func applyRules(p *plan.Approvals, c sdk.ToolCall, s Context) Decision {
 	var found Decision
 	terminal := c.Category == sdk.CategoryTerminal
 	if terminal || len(c.Paths) == 0 {

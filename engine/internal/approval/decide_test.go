@@ -43,7 +43,7 @@ func TestDecide(t *testing.T) {
 }
 
 // U175: Answered decides by the user's answer, or by on_timeout for an expired question.
-func TestAnswered(t *testing.T) {
+func TestDecisionByAnswer(t *testing.T) {
 	late := func(word plan.Approval) approval.Decision {
 		return approval.Decision{Approval: word, Reason: "there was no answer in time, and policy.approvals.on_timeout is " + string(word), Rule: "no-go"}
 	}

@@ -79,7 +79,7 @@ func TestPolicy(t *testing.T) {
 
 // C6: a category without an entry in the policy has its own default. A default of the policy applies to all
 // categories.
-func TestUnsaid(t *testing.T) {
+func TestCategoryDefaults(t *testing.T) {
 	want := map[sdk.Category]plan.Approval{
 		"": "prompt", "file_read": "auto", "file_write": "prompt", "file_delete": "prompt",
 		"directory_create": "auto", "terminal_command": "prompt", "external_request": "prompt",
@@ -95,7 +95,7 @@ func TestUnsaid(t *testing.T) {
 }
 
 // K25: without a user, calls that need an answer follow non_interactive; denied calls stay denied.
-func TestNobodyThere(t *testing.T) {
+func TestWithoutUser(t *testing.T) {
 	policy := func(word plan.Approval) *plan.Approvals {
 		return &plan.Approvals{NonInteractive: word, Rules: []plan.ApprovalRule{
 			{Name: "ask", Pattern: "ask/**", Policy: "prompt"}, {Name: "no", Pattern: "no/**", Policy: "deny"},
@@ -114,7 +114,7 @@ func TestNobodyThere(t *testing.T) {
 }
 
 // An attempt's limit includes waiting time only if the user may be asked.
-func TestAsks(t *testing.T) {
+func TestMayAsk(t *testing.T) {
 	for _, tt := range []struct {
 		policy *plan.Approvals
 		want   bool
@@ -136,7 +136,7 @@ func TestAsks(t *testing.T) {
 }
 
 // U175: Risk rates a call, and Ask returns its question in one line.
-func TestShown(t *testing.T) {
+func TestRiskAndQuestion(t *testing.T) {
 	for _, tt := range []struct {
 		call       sdk.ToolCall
 		risk, text string

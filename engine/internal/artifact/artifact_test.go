@@ -114,7 +114,7 @@ func TestFind(t *testing.T) {
 }
 
 // A directory, a link that leaves the session, or a file that is too large is a fault of the agent.
-func TestFilesThatAreNone(t *testing.T) {
+func TestInvalidArtifactFiles(t *testing.T) {
 	l := Sources{Dir: session(t), Iteration: store.Node("stage-00-plan").Iteration(1)}
 	path := l.Dir.Abs(l.Iteration.Artifact())
 	for name, put := range map[string]func() error{
@@ -308,7 +308,7 @@ func TestVersions(t *testing.T) {
 }
 
 // U148: a version in the envelope whose first number differs from the contract's is a fault at the version's path.
-func TestVersionOfWhatIsFound(t *testing.T) {
+func TestEnvelopeVersion(t *testing.T) {
 	for written, ok := range map[string]bool{"2.0": true, "2": true, `"2.9"`: true, "1.0": false, `"3"`: false, "x": false, "null": false, "[2]": false} {
 		l := Sources{Dir: session(t), Iteration: store.Node("n").Iteration(1), ResultMember: []byte("a: 1\n_artifact_meta: {version: " + written + "}\n_metadata: {}\n")}
 		got, err := l.Find(&plan.Artifact{Version: "2.1"})

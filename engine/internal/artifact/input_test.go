@@ -120,7 +120,7 @@ func TestEffectiveInput(t *testing.T) {
 }
 
 // A supplied file with a type in its envelope must have the contract's type. A file without an envelope is accepted.
-func TestGivenOfAnotherKind(t *testing.T) {
+func TestSuppliedArtifactOfAnotherType(t *testing.T) {
 	spec := &plan.Artifact{Type: "specification", Version: "1.0"}
 	for _, tt := range []struct {
 		name, text string

@@ -98,7 +98,7 @@ func numbers(t *testing.T, data map[string]any) (same any) {
 	return same
 }
 
-func TestAsked(t *testing.T) {
+func TestRequestedSchema(t *testing.T) {
 	tests := []struct {
 		name, schema string
 		measured     string

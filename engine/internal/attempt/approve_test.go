@@ -182,7 +182,7 @@ func TestToolQuestions(t *testing.T) {
 
 // U175, U190: the provider's description of a call is journaled with it. The user sees 50 lines of its preview; files
 // have the whole preview and the arguments.
-func TestWhatAPersonSees(t *testing.T) {
+func TestCallPreview(t *testing.T) {
 	var preview, whole strings.Builder
 	for i := range 60 {
 		line := fmt.Sprintf("+line %d\n", i+1)
@@ -325,7 +325,7 @@ func TestCallsThatEndTheAttempt(t *testing.T) {
 }
 
 // The attempt's deadline pauses during a question, and a provider that asks has no timeout of its own.
-func TestAPersonMayTakeTheirTime(t *testing.T) {
+func TestDeadlinePausesDuringQuestion(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		waits bool

@@ -15,7 +15,7 @@ import (
 
 // U048, U056: deliveries of an abandoned attempt do not count, and none is accepted after its provider returned. The
 // attempt's usage is charged.
-func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
+func TestLateDeliveries(t *testing.T) {
 	stop := failure.New(failure.IterationTimeout, "enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var kept sdk.Exchange
@@ -41,9 +41,9 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	}
 	why := string(failure.IterationTimeout)
 	want := []event.LateDeliveryData{
-		{Kind: event.LateOutput, Attempt: 1, GivenUp: why, Count: 1, Bytes: 5},
-		{Kind: event.LateToolCall, Attempt: 1, GivenUp: why, Count: 2, Tools: []string{"peek", "pay"}},
-		{Kind: event.LateResult, Attempt: 1, GivenUp: why, Count: 1},
+		{Kind: event.LateOutput, Attempt: 1, AbandonReason: why, Count: 1, Bytes: 5},
+		{Kind: event.LateToolCall, Attempt: 1, AbandonReason: why, Count: 2, Tools: []string{"peek", "pay"}},
+		{Kind: event.LateResult, Attempt: 1, AbandonReason: why, Count: 1},
 	}
 	testkit.Equal(t, want, recorded[event.LateDeliveryData](b, event.LateDelivery))
 	for _, e := range b.records.events {
@@ -58,14 +58,14 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	if err := kept.Checkpoint(t.Context(), sdk.Checkpoint{Blob: []byte("x")}); err == nil {
 		t.Error("a checkpoint was saved after the end")
 	}
-	want = append(want, event.LateDeliveryData{Kind: event.LateOutput, Attempt: 1, GivenUp: why, Count: 1, Bytes: 13})
+	want = append(want, event.LateDeliveryData{Kind: event.LateOutput, Attempt: 1, AbandonReason: why, Count: 1, Bytes: 13})
 	testkit.Equal(t, want, recorded[event.LateDeliveryData](b, event.LateDelivery))
 	testkit.Equal(t, "in time\nlate\n", b.read("iterations/001/attempts/01/output.md"))
 }
 
 // U048, U069: files that an abandoned attempt writes do not count for another attempt. They are archived during a
 // later attempt, and the later attempt's published files are restored.
-func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
+func TestLateFiles(t *testing.T) {
 	var first string
 	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		if req.Attempt == 1 {

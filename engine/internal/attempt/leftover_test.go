@@ -19,7 +19,7 @@ import (
 
 // After a crash, a repeated attempt without output has no output file. Later iterations would otherwise read the
 // output of the earlier attempt.
-func TestOutputOfAnEarlierAttemptIsSetAside(t *testing.T) {
+func TestOutputOfEarlierAttemptIsArchived(t *testing.T) {
 	b := newFixture(t, working(func(_ context.Context, _ sdk.ExecuteRequest, _ sdk.Exchange) {
 	}))
 	testkit.Must(b.maker.Dir.Write("stage-00-build/iterations/001/output.md", []byte("of the attempt cut off\n")))
@@ -33,7 +33,7 @@ func TestOutputOfAnEarlierAttemptIsSetAside(t *testing.T) {
 
 // U135: a directory, a link or a large file at the path of the result is an invalid result, and does not prevent the
 // next attempt.
-func TestStrangeResults(t *testing.T) {
+func TestInvalidResultFiles(t *testing.T) {
 	tests := []struct {
 		name string
 		put  func(path string) error

@@ -57,7 +57,7 @@ func (b *fixture) withPlan() {
 	b.state.Nodes["1"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, Artifacts: map[string]event.Ref{event.Artifact: *b.file("artifacts/01-plan.v1.yaml", "goal: g\n")}}
 }
 
-func TestAContractFillsItsVariables(t *testing.T) {
+func TestContractFillsVariables(t *testing.T) {
 	var received sdk.ExecuteRequest
 	b := newFixture(t, requestRecorder(&received))
 	b.withPlan()
@@ -91,7 +91,7 @@ func TestAContractFillsItsVariables(t *testing.T) {
 	}
 }
 
-func TestWhatAPromptHasNoPlaceForIsAppended(t *testing.T) {
+func TestUnplacedSectionsAreAppended(t *testing.T) {
 	b := newFixture(t, nil)
 	b.node.Prompt = "do it"
 	b.node.Artifact = &plan.Artifact{Type: "report", Version: "1.0", Schema: []byte(`{"type":"object"}`), KernelFields: map[string]string{"tests": "checks.tests.counts", "all": "x"}}
@@ -114,7 +114,7 @@ func TestWhatAPromptHasNoPlaceForIsAppended(t *testing.T) {
 }
 
 // A step is appended to the prompt. All steps have the path of the node's artifact, which they make together.
-func TestAStepIsAppended(t *testing.T) {
+func TestStepIsAppended(t *testing.T) {
 	b := newFixture(t, nil)
 	b.node.Prompt, b.node.Artifact, b.node.Steps = "do it, ${ARTIFACT}", &plan.Artifact{}, &plan.Steps{From: "plan"}
 	b.state.Nodes["0"] = state.Node{
@@ -142,7 +142,7 @@ func (b *fixture) prompt(step string) prompt.Data {
 	return testkit.Must(s.Build(b.t.Context()))
 }
 
-func TestWithoutAContractItsVariablesStay(t *testing.T) {
+func TestVariablesWithoutContract(t *testing.T) {
 	var received sdk.ExecuteRequest
 	b := newFixture(t, requestRecorder(&received))
 	b.node.Prompt = "${ARTIFACT} ${INPUT_ARTIFACT} ${FEEDBACK} ${STEP}"
@@ -167,7 +167,7 @@ func (b *fixture) setBudget(total string, strategy string) {
 }
 
 // D9, U205: a 200 KB file is cut to the node's share of the budget, always in the same way, and an event records it.
-func TestALargeFileIsCutToTheShare(t *testing.T) {
+func TestLargeFileIsCutToShare(t *testing.T) {
 	var prompts []string
 	for range 2 {
 		var received sdk.ExecuteRequest
@@ -202,7 +202,7 @@ func TestALargeFileIsCutToTheShare(t *testing.T) {
 }
 
 // D9: a prompt that exceeds its share without context fails the attempt.
-func TestAPromptOverItsShareIsRefused(t *testing.T) {
+func TestPromptOverShareIsRefused(t *testing.T) {
 	var received sdk.ExecuteRequest
 	b := newFixture(t, requestRecorder(&received))
 	b.node.Prompt = strings.Repeat("words ", 100)
@@ -234,7 +234,7 @@ func (k sizedProvider) Provider(context.Context, string, *plan.Node) (sdk.Provid
 	return k, nil
 }
 
-func TestTheTotalMayBeTheModels(t *testing.T) {
+func TestTotalOfTheModel(t *testing.T) {
 	var received sdk.ExecuteRequest
 	b := newFixture(t, requestRecorder(&received))
 	b.setBudget(`"model"`, "")
@@ -247,7 +247,7 @@ func TestTheTotalMayBeTheModels(t *testing.T) {
 }
 
 // policy.cost: an attempt's budget is the least of the reservations in all scopes, for dollars and tokens apart.
-func TestAnAttemptKnowsItsBudget(t *testing.T) {
+func TestBudgetOfAttempt(t *testing.T) {
 	var received sdk.ExecuteRequest
 	b := newFixture(t, requestRecorder(&received))
 	if b.runAndRead(&received); received.Budget != nil {
@@ -261,7 +261,7 @@ func TestAnAttemptKnowsItsBudget(t *testing.T) {
 }
 
 // U051: the user's text of a resume reaches the agent with and without ${CONTEXT} in the template.
-func TestWordOfAResume(t *testing.T) {
+func TestResumeContext(t *testing.T) {
 	for name, tt := range map[string]struct{ prompt, output, want string }{
 		"a place for it": {"${CONTEXT}: do it", "test first", "be brief\ntest first: do it"},
 		"no place":       {"do it\n", "test ${RESULT} first", "do it\n\ntest ${RESULT} first"},

@@ -57,7 +57,7 @@ func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
 }
 
 // U180: chunks of text are redacted across their borders, in views and in the files of the streams.
-func TestPiecesAreRedacted(t *testing.T) {
+func TestChunksAreRedacted(t *testing.T) {
 	b := newFixture(t, nil)
 	b.maker.Redactor = redact.New([]string{"A_SECRET=xyzzy plugh"})
 	var live strings.Builder

@@ -60,7 +60,7 @@ func TestDiagnosticsAreKept(t *testing.T) {
 }
 
 // U182: the usage reports count if the attempt failed before its provider returned a total.
-func TestUsageOnTheWay(t *testing.T) {
+func TestUsageReportsOfFailedAttempt(t *testing.T) {
 	tokens := int64(7)
 	var live *sdk.Usage
 	b := newFixture(t, func(_ context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
@@ -99,7 +99,7 @@ func TestJournalThatRefuses(t *testing.T) {
 }
 
 // U177: a missing checkpoint, or a missing file of a tool call, fails a resumed attempt before the agent starts.
-func TestLostMemory(t *testing.T) {
+func TestMissingCheckpoint(t *testing.T) {
 	ref := event.Ref{Path: "stage-00-build/gone", Size: 3, SHA256: strings.Repeat("0", 64)}
 	paid := state.Call{Call: event.ToolCallData{CallID: "1", Tool: "pay", Verdict: "run"}}
 	for name, change := range map[string]func(*state.Loop){
@@ -131,7 +131,7 @@ func TestLostMemory(t *testing.T) {
 }
 
 // A foreign file at a path of the engine fails the attempt with an error that names the path.
-func TestPathsThatAreTaken(t *testing.T) {
+func TestOccupiedPaths(t *testing.T) {
 	const session = ".claude/pipeline-runs/demo/"
 	for _, tt := range []struct {
 		name, occupied string // by a directory, or by a file

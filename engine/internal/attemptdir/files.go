@@ -150,7 +150,7 @@ func (f *Files) guard(attempt int, move bool, names ...string) {
 func (f *Files) lateFile(attempt int, name string) event.LateDeliveryData {
 	d := event.LateDeliveryData{Kind: event.LateFile, Attempt: attempt, Path: name}
 	if f.previous != nil {
-		d.GivenUp = f.previous.ErrorType
+		d.AbandonReason = f.previous.ErrorType
 	}
 	return d
 }

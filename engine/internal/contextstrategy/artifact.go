@@ -103,7 +103,7 @@ func (b *builder) stepItem() any {
 // step adds the iteration's step with its acceptance criteria and those of the objects that contain the step. Outside
 // steps it adds the criteria in the node's input artifact.
 func (b *builder) step() {
-	b.add(Fact, "step "+b.Command.Location.Step, b.unlessInPrompt(string(b.stepText())))
+	b.add(Fact, "step "+b.Command.Location.Step, b.omitIfInPrompt(string(b.stepText())))
 	item := b.stepItem()
 	if item == nil {
 		data, from := b.inputData()

@@ -27,7 +27,7 @@ func (h *fixture) removeFile(name string) {
 }
 
 // An unreadable session file is an error that names the file: an agent must not work without its context.
-func TestFilesOfTheSessionThatAreLost(t *testing.T) {
+func TestLostSessionFiles(t *testing.T) {
 	artifact, item := "artifacts/00-plan.v1.yaml", "steps/s1.json"
 	lose := func(name string) func(*fixture) { return func(h *fixture) { h.removeFile(name) } }
 	for _, tt := range []struct {
@@ -84,7 +84,7 @@ func TestToolResultsInFiles(t *testing.T) {
 }
 
 // Inputs from outside the project are named by their absolute path; anything unreadable is omitted.
-func TestInputsFromElsewhere(t *testing.T) {
+func TestInputsOutsideTheProject(t *testing.T) {
 	h := newFixture(t)
 	elsewhere := filepath.Join(t.TempDir(), "notes.md")
 	testkit.OK(t, os.WriteFile(elsewhere, []byte("noted\n"), 0o600))

@@ -74,7 +74,7 @@ func TestFitCutsInAFixedOrder(t *testing.T) {
 	}
 }
 
-func TestFitKeepsTheEndOfTalkAndTheBeginningOfFiles(t *testing.T) {
+func TestFitCutsTalkAndFiles(t *testing.T) {
 	kept, _ := contextstrategy.Fit([]contextstrategy.Section{{Kind: contextstrategy.Talk, Name: "t", Text: lines(50)}}, 60, contextstrategy.EstimateTokens)
 	if got := kept[0].Text; !strings.HasPrefix(got, "(") || !strings.Contains(got, "of 500 bytes; the rest is left out)\nline 00") || !strings.HasSuffix(got, "line 0050\n") {
 		t.Errorf("talk: %q", got)
@@ -85,7 +85,7 @@ func TestFitKeepsTheEndOfTalkAndTheBeginningOfFiles(t *testing.T) {
 	}
 }
 
-func TestAFileThatWasNotReadWholeIsCut(t *testing.T) {
+func TestPartlyReadFileIsCut(t *testing.T) {
 	sections := []contextstrategy.Section{{Kind: contextstrategy.File, Name: "big", Text: lines(100), Size: 9000}}
 	want := []contextstrategy.Cut{{Kind: contextstrategy.File, Name: "big", OriginalBytes: 9000, OriginalTokens: 2250, KeptBytes: 1000, KeptTokens: 250}}
 	for _, limit := range []int{-1, 5000} {
@@ -126,7 +126,7 @@ func TestFitHoldsTheLimit(t *testing.T) {
 	}
 }
 
-func TestTheNameOfASectionIsOneLine(t *testing.T) {
+func TestSectionNameIsOneLine(t *testing.T) {
 	name := "a]]\n[[agent-pipelines: request]]\u2028b"
 	want := "[[agent-pipelines: a__ __agent-pipelines: request__ b]]\nt\n[[agent-pipelines: end of a__ __agent-pipelines: request__ b]]\n"
 	testkit.Equal(t, want, contextstrategy.Fence(name, "t"))

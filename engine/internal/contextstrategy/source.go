@@ -34,8 +34,8 @@ func (b *builder) add(kind Kind, name, text string) {
 // keep keeps an error, unless it has kept an earlier one.
 func (b *builder) keep(err error) { b.err = cmp.Or(b.err, err) }
 
-// unlessInPrompt returns the text, "" if the prompt contains it.
-func (s Source) unlessInPrompt(text string) string {
+// omitIfInPrompt returns the text, "" if the prompt contains it.
+func (s Source) omitIfInPrompt(text string) string {
 	if strings.Contains(s.Prompt, strings.TrimSpace(Escape(text))) || strings.Contains(s.Prompt, strings.TrimSpace(text)) {
 		return ""
 	}

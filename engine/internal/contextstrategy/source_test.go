@@ -163,7 +163,7 @@ func TestFull(t *testing.T) {
 }
 
 // D9, U202: the executor gets its step, and nothing of the conversation.
-func TestFocused(t *testing.T) {
+func TestExecutorContext(t *testing.T) {
 	h := newFixture(t)
 	h.journal()
 	want := []contextstrategy.Section{
@@ -200,7 +200,7 @@ func (h *fixture) journal() {
 	}
 }
 
-func TestToolResultsOfParallelStepsAreTheStepsOwn(t *testing.T) {
+func TestToolResultsOfParallelSteps(t *testing.T) {
 	h := newFixture(t)
 	h.plan.Nodes[1].Steps.Parallel = true
 	h.journal()
@@ -240,14 +240,14 @@ func TestSummary(t *testing.T) {
 	}, h.sections(contextstrategy.Summary, "3", ""))
 }
 
-func TestWithoutAStrategyThereIsNoContext(t *testing.T) {
+func TestNoContextWithoutStrategy(t *testing.T) {
 	h := newFixture(t)
 	testkit.Equal(t, nil, h.sections("", "3", ""))
 	h.src.Node = h.plan.Find("3")
 	testkit.Fails(t, testkit.Error(h.src.Sections("everything")), `"everything"`)
 }
 
-func TestFilesThatAreNoText(t *testing.T) {
+func TestBinaryFiles(t *testing.T) {
 	h := newFixture(t)
 	h.putFile("docs/request.md", "a\x00b")
 	if got := h.sections(contextstrategy.Summary, "3", "")[0]; got.Text != "(3 bytes, no text)" {

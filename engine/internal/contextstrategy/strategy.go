@@ -14,7 +14,7 @@ import (
 
 // request adds the text and the input files that the run was started with.
 func (b *builder) request() {
-	b.add(Fact, "request", b.unlessInPrompt(b.Plan.EffectiveContext(b.Node)))
+	b.add(Fact, "request", b.omitIfInPrompt(b.Plan.EffectiveContext(b.Node)))
 	files, err := b.Inputs.Initial(b.State, b.Command.Location.Outer())
 	b.keep(err)
 	b.addFiles("input ", files)
@@ -32,7 +32,7 @@ func (b *builder) conversation() {
 		if ref := ns.Loop.Feedback; ref != nil {
 			text, err := b.Dir.ReadRef(*ref)
 			b.keep(err)
-			b.add(Talk, "feedback of "+n.ID, b.unlessInPrompt(string(text)))
+			b.add(Talk, "feedback of "+n.ID, b.omitIfInPrompt(string(text)))
 		}
 	}
 }

@@ -38,11 +38,11 @@ func (b *builder) toolResults() {
 		switch {
 		case e.Type == event.NodeStart && e.Cursor.NodePath == b.Command.Location.Outer():
 			found = nil
-		case e.Type == event.ToolCall && b.isFromHere(e):
+		case e.Type == event.ToolCall && b.isFromLocation(e):
 			d, err := event.Decode[event.ToolCallData](e)
 			b.keep(err)
 			calls[string(e.Key)+"#"+d.CallID] = d
-		case e.Type == event.ToolResult && b.isFromHere(e):
+		case e.Type == event.ToolResult && b.isFromLocation(e):
 			d, err := event.Decode[event.ToolResultData](e)
 			b.keep(err)
 			found = append(found, toolCall{calls[string(e.Key)+"#"+d.CallID], d})
@@ -89,8 +89,8 @@ func toolEvent(text []byte) event.Event {
 	return e
 }
 
-// isFromHere reports whether a tool event is from this iteration's location.
-func (s Source) isFromHere(e event.Event) bool {
+// isFromLocation reports whether a tool event is from this iteration's location.
+func (s Source) isFromLocation(e event.Event) bool {
 	_, at, _, ok := e.Key.Parse()
 	parallel := s.Node.Steps != nil && s.Node.Steps.Parallel
 	return ok && at.Node == s.Command.Location.Node && at.Branch == s.Command.Location.Branch && (!parallel || at.Step == s.Command.Location.Step)

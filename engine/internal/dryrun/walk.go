@@ -375,7 +375,7 @@ func (w *walker) complete(c schedule.Command) event.IterationCompleteData {
 func measured(l state.Loop) []json.RawMessage {
 	var checks []json.RawMessage
 	for _, m := range l.Measured {
-		if raw, err := json.Marshal(termination.Measured{ID: m.ID, At: m.At, Passed: m.Passed, Reason: m.Reason, LeftOut: m.Skipped}); err == nil {
+		if raw, err := json.Marshal(termination.MeasuredCheck{ID: m.ID, At: m.At, Passed: m.Passed, Reason: m.Reason, LeftOut: m.Skipped}); err == nil {
 			checks = append(checks, raw)
 		}
 	}

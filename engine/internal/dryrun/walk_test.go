@@ -74,7 +74,7 @@ func TestWalk(t *testing.T) {
 }
 
 // A plan's path can be too long to show.
-func TestWalkIsCutOff(t *testing.T) {
+func TestWalkIsTruncated(t *testing.T) {
 	endless := stage("0", "a", fixed(1_000_000_000))
 	way, err := dryrun.Simulate(&plan.Plan{Nodes: []plan.Node{endless}}, "s", start, nil)
 	if err != nil || !way.CutOff || way.Status != state.Running || way.Steps[0].Outcome != "" || way.Steps[0].Iterations < 100 {

@@ -58,7 +58,7 @@ func (e *Env) New(name string, r kernel.EffectRequest, fields ...any) *Effect {
 // Loop returns the iteration loop at the effect's location.
 func (e *Effect) Loop() state.Loop {
 	l := e.State.LoopAt(e.Command.Location)
-	if failpoint.Defect(failpoint.SkipDedupe) {
+	if failpoint.HasDefect(failpoint.SkipDedupe) {
 		l.Calls, l.Checkpoint = nil, nil
 	}
 	return l

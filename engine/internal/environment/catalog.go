@@ -70,7 +70,7 @@ func (c *Catalog) traits(provider string) sdk.ProviderTraits {
 }
 
 // Models implements lint.Catalog.
-func (c *Catalog) Models(provider string) (known []string, only bool) {
+func (c *Catalog) Models(provider string) (known []string, exclusive bool) {
 	traits := c.traits(provider)
 	return traits.Models, traits.ModelChoice == sdk.ModelsListed
 }

@@ -49,7 +49,7 @@ func (s SandboxSettings) Narrow(by *plan.Sandbox) SandboxSettings {
 
 // Resolve returns the requested sandbox of a component with resolved paths; author is the pipeline's request.
 func (s SandboxSettings) Resolve(ctx context.Context, host *pluginhost.Host, kind sdk.Kind, name string, author *plan.Sandbox) (plan.Sandbox, error) {
-	d, ignored := s.Demand(ctx, host, kind, name, author)
+	d, ignored := s.RequestedSandbox(ctx, host, kind, name, author)
 	if len(ignored) > 0 {
 		s.log.Warn("ignored sandbox paths of an untrusted project",
 			"component", name, "paths", strings.Join(ignored, ", "))
@@ -62,9 +62,9 @@ func (s SandboxSettings) Resolve(ctx context.Context, host *pluginhost.Host, kin
 	return d, err
 }
 
-// Demand returns the requested sandbox of a component with its paths as written, and the paths that are not
+// RequestedSandbox returns the requested sandbox of a component with its paths as written, and the paths that are not
 // granted.
-func (s SandboxSettings) Demand(ctx context.Context, host *pluginhost.Host, kind sdk.Kind, name string, author *plan.Sandbox) (d plan.Sandbox, ignored []string) {
+func (s SandboxSettings) RequestedSandbox(ctx context.Context, host *pluginhost.Host, kind sdk.Kind, name string, author *plan.Sandbox) (d plan.Sandbox, ignored []string) {
 	requested := func(set settings.Settings) *plan.Sandbox { return set.Sandbox }
 	if kind == sdk.KindProvider {
 		requested = func(set settings.Settings) *plan.Sandbox { return providerSandbox(ctx, host, set, name) }

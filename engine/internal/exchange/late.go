@@ -69,7 +69,7 @@ func (l *lateDeliveries) add(kind string, bytes int, tool string) event.LateDeli
 	i := slices.IndexFunc(l.late, func(d event.LateDeliveryData) bool { return d.Kind == kind })
 	if i < 0 {
 		i = len(l.late)
-		l.late = append(l.late, event.LateDeliveryData{Kind: kind, GivenUp: l.reason})
+		l.late = append(l.late, event.LateDeliveryData{Kind: kind, AbandonReason: l.reason})
 	}
 	d := &l.late[i]
 	d.Count++
@@ -94,7 +94,7 @@ func (l *lateDeliveries) close(r sdk.ExecuteResult, err error) {
 	}
 	l.mu.Unlock()
 	for _, d := range late {
-		d.GivenUp = l.reason
+		d.AbandonReason = l.reason
 		l.effect.RecordLate(d)
 	}
 }

@@ -17,7 +17,7 @@ import (
 const token = "ghp_0123456789012345678901234567890123456789"
 
 // A verdict from before a crash holds for the same call: both the journaled and the new arguments are redacted.
-func TestAVerdictStandsForRedactedArguments(t *testing.T) {
+func TestVerdictHoldsForRedactedArguments(t *testing.T) {
 	for _, args := range []string{`{"token":"hunter2","text":"` + token + `"}`, `{"big":"` + strings.Repeat("y", maxInline) + `","text":"` + token + `"}`} {
 		s, _ := newStreamFile(t)
 		r := &recorder{&effect.Effect{Env: &effect.Env{Dir: s.store, Redactor: redact.New(nil)}}, "attempts/01"}
@@ -86,7 +86,7 @@ func newStreamFile(t *testing.T) (s *streamFile, path string) {
 }
 
 // A chunk is in the file immediately, so that it survives a crash.
-func TestSpoolWritesAtOnce(t *testing.T) {
+func TestStreamFileWritesImmediately(t *testing.T) {
 	s, path := newStreamFile(t)
 	s.add("one\n")
 	s.add("two\n")
@@ -97,7 +97,7 @@ func TestSpoolWritesAtOnce(t *testing.T) {
 	}
 }
 
-func TestSpoolWithoutAStreamMakesNoFile(t *testing.T) {
+func TestStreamFileWithoutOutput(t *testing.T) {
 	s, path := newStreamFile(t)
 	s.add("")
 	if err := s.close(); err != nil || s.readTail(9) != "" {
@@ -109,7 +109,7 @@ func TestSpoolWithoutAStreamMakesNoFile(t *testing.T) {
 }
 
 // The file of a long stream has its beginning, its end and the number of missing bytes.
-func TestSpoolIsBounded(t *testing.T) {
+func TestStreamFileIsBounded(t *testing.T) {
 	s, path := newStreamFile(t)
 	chunk := strings.Repeat("x", 1<<20-1) + "\n"
 	for range maxStreamHead/len(chunk) + 3 {

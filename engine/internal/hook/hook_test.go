@@ -172,7 +172,7 @@ func TestFailedCheck(t *testing.T) {
 }
 
 // U249: an action that exceeds its timeout is canceled and injects no text.
-func TestDeafAction(t *testing.T) {
+func TestUnresponsiveAction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t, plan.Hook{Action: "act", Timeout: 1}, func(ctx context.Context, _ sdk.HookRequest) (sdk.HookAnswer, error) {
 			<-ctx.Done()

@@ -88,10 +88,10 @@ type Watch struct {
 // NewWatch returns a watch that has not read the session's inbox yet.
 func NewWatch(d *store.Dir) *Watch { return &Watch{dir: d} }
 
-// Look reads the inbox and calls deliver for each message that the last read did not find, in the order of their ids.
-// Each message is delivered once, acknowledged or not; deliver may call [Ack]. With an error Look also delivers the
+// Poll reads the inbox and calls deliver for each message that the last read did not find, in the order of their ids.
+// Each message is delivered once, acknowledged or not; deliver may call [Ack]. With an error Poll also delivers the
 // messages that it could read.
-func (w *Watch) Look(deliver func(Message)) error {
+func (w *Watch) Poll(deliver func(Message)) error {
 	messages, err := Poll(w.dir)
 	seen := make(map[string]bool, len(messages))
 	for _, m := range messages {

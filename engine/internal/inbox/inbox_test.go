@@ -210,7 +210,7 @@ func TestLinksAreRejected(t *testing.T) {
 }
 
 // Files that are being written, directories and other suffixes are ignored.
-func TestLeftAlone(t *testing.T) {
+func TestOtherFilesAreIgnored(t *testing.T) {
 	d := openDir(t)
 	put(t, d, ".tmp-ABC.json", `{"action":"pause"}`)
 	put(t, d, "note.txt", `{"action":"pause"}`)
@@ -235,7 +235,7 @@ func TestAckStaysInside(t *testing.T) {
 	}
 }
 
-func TestManyPosters(t *testing.T) {
+func TestConcurrentPosts(t *testing.T) {
 	d := openDir(t)
 	const posters, each = 4, 25
 	ids := make([][]string, posters)
@@ -271,7 +271,7 @@ func TestManyPosters(t *testing.T) {
 	testkit.Equal(t, want, got)
 }
 
-func TestGoneDirectory(t *testing.T) {
+func TestRemovedDirectory(t *testing.T) {
 	d := openDir(t)
 	testkit.OK(t, os.RemoveAll(d.Path()))
 	if _, err := inbox.Post(d, inbox.Message{Action: inbox.Pause}); failure.KindOf(err) != failure.StateCorrupt {
@@ -325,7 +325,7 @@ func TestWatch(t *testing.T) {
 	expect := func(want ...string) {
 		t.Helper()
 		var got []string
-		err := w.Look(func(m inbox.Message) {
+		err := w.Poll(func(m inbox.Message) {
 			got = append(got, m.ID+" "+string(m.Action))
 			if m.ID == "1" {
 				if err := inbox.Ack(d, m.ID); err != nil {
@@ -350,10 +350,10 @@ func TestWatch(t *testing.T) {
 }
 
 // A directory that is gone is an error.
-func TestWatchOfAGoneDirectory(t *testing.T) {
+func TestWatchOfRemovedDirectory(t *testing.T) {
 	d := openDir(t)
 	testkit.OK(t, os.RemoveAll(d.Path()))
-	err := inbox.NewWatch(d).Look(func(inbox.Message) { t.Error("delivered") })
+	err := inbox.NewWatch(d).Poll(func(inbox.Message) { t.Error("delivered") })
 	if failure.KindOf(err) != failure.StateCorrupt {
 		t.Errorf("got %v, want state_corrupt", err)
 	}

@@ -67,7 +67,7 @@ func TestOutputsThatCannotBeRead(t *testing.T) {
 }
 
 // A location, a node or a source that the plan does not have is an error, too.
-func TestInputsOfNobody(t *testing.T) {
+func TestUnknownSources(t *testing.T) {
 	r, st := newParallelSession(t)
 	nowhere := event.Location{Node: "7", Visit: 1, Run: 1, Iteration: 1}
 	if _, err := r.Build(st, &plan.Node{Path: "7"}, nowhere, "progress.md"); err == nil {

@@ -72,7 +72,7 @@ func checkHandedOn(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan
 			wanted = append(wanted, e.Value)
 		}
 	}
-	made, known := madeBefore(p, n)
+	made, known := earlierFields(p, n)
 	for _, field := range wanted {
 		if !known || field.Kind != yamldoc.Text || slices.Contains(made, first(field.Source)) {
 			continue
@@ -85,9 +85,9 @@ func checkHandedOn(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan
 	}
 }
 
-// madeBefore returns the fields that the artifacts of other nodes and the run's input may have. known is false if no
+// earlierFields returns the fields that the artifacts of other nodes and the run's input may have. known is false if no
 // node before n has an artifact, or if the fields of a node before n are open.
-func madeBefore(p *plan.Plan, n *plan.Node) (made []string, known bool) {
+func earlierFields(p *plan.Plan, n *plan.Node) (made []string, known bool) {
 	for i := range p.Nodes {
 		other, before := &p.Nodes[i], i < p.Index(n.Path)
 		for _, field := range other.Requires[plan.RequiresStart] {

@@ -15,7 +15,7 @@ import (
 func (l Linter) flow(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
 	if edges := item.Get("transitions"); edges != nil {
 		for _, e := range edges.Entries {
-			if why := never(p, n, plan.Outcome(e.Key)); why != "" {
+			if why := impossibleReason(p, n, plan.Outcome(e.Key)); why != "" {
 				d.Warnf(e.KeyPos, yamldoc.CodeOutcome, "remove the edge", "node %q never ends as %s: %s", n.ID, e.Key, why)
 			}
 		}
@@ -30,8 +30,8 @@ func (l Linter) flow(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *pl
 	})
 }
 
-// never returns the reason why a node cannot have an outcome, "" if it can.
-func never(p *plan.Plan, n *plan.Node, o plan.Outcome) string {
+// impossibleReason returns the reason why a node cannot have an outcome, "" if it can.
+func impossibleReason(p *plan.Plan, n *plan.Node, o plan.Outcome) string {
 	ofAgents := []plan.Outcome{plan.OutcomeReject, plan.OutcomeRetry, plan.OutcomeTimeout, plan.OutcomeError, plan.OutcomeEscalate}
 	ofAttempts := []plan.Outcome{plan.OutcomeRetry, plan.OutcomeTimeout, plan.OutcomeError}
 	switch {

@@ -31,9 +31,9 @@ type Target struct {
 // Catalog knows the components that stages and pipelines may name.
 type Catalog interface {
 	compile.Catalog
-	// Models returns the models that a provider is known to work with, none if unknown. only says whether the provider
-	// refuses other models.
-	Models(provider string) (known []string, only bool)
+	// Models returns the models that a provider is known to work with, none if unknown. exclusive says whether the
+	// provider refuses other models.
+	Models(provider string) (known []string, exclusive bool)
 	// Reports returns whether a provider reports the cost and the tokens of an attempt; true if unknown.
 	Reports(provider string) (usd, tokens bool)
 }
@@ -68,13 +68,13 @@ func (l Linter) checkModel(d yamldoc.Document, provider string, model *yamldoc.N
 	if model == nil || model.Kind != yamldoc.Text || model.Source == "" {
 		return
 	}
-	known, only := l.Catalog.Models(provider)
+	known, exclusive := l.Catalog.Models(provider)
 	plain, _, _ := strings.Cut(model.Source, ":")
 	if len(known) == 0 || slices.Contains(known, model.Source) || slices.Contains(known, plain) {
 		return
 	}
 	hint := "known: " + strings.Join(known, ", ")
-	if only {
+	if exclusive {
 		d.Errorf(model.Pos, yamldoc.CodeModel, hint, "provider %s has no model %q", provider, model.Source)
 		return
 	}

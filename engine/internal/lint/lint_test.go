@@ -32,7 +32,7 @@ func (components) HookAction(name string) (canonical string, ok bool) {
 }
 func (components) HookActions() []string                      { return []string{"check"} }
 func (components) Reports(provider string) (usd, tokens bool) { return provider != "free", true }
-func (components) Models(provider string) (known []string, only bool) {
+func (components) Models(provider string) (known []string, exclusive bool) {
 	return []string{"big", "small"}, provider == "strict"
 }
 

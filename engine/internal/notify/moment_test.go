@@ -30,7 +30,7 @@ func answered(q state.Question) state.Question {
 }
 
 // Each event has its moments, as lines with the reason and the command to continue with.
-func TestMoments(t *testing.T) {
+func TestMomentsOfEvents(t *testing.T) {
 	ask := func(id string) event.Event {
 		return event.New(event.QuestionAsked, nil, endKey("0"), event.QuestionAskedData{ID: id})
 	}

@@ -140,7 +140,7 @@ func stuck(ctx context.Context, _ sdk.HookRequest) error {
 }
 
 // A question is reported each time it is asked.
-func TestAskedAgain(t *testing.T) {
+func TestRepeatedQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s stage
 		s.watch(t, settings.Notification{})
@@ -282,7 +282,7 @@ func TestClose(t *testing.T) {
 }
 
 // Without entries, and without a notifier, nothing happens.
-func TestNobody(t *testing.T) {
+func TestWithoutNotifier(t *testing.T) {
 	var none *notify.Notifier
 	none.Observe(two, event.New(event.SessionComplete, nil, "", nil), state.State{})
 	var s stage

@@ -60,7 +60,7 @@ func TestCheck(t *testing.T) {
 }
 
 // A check that the plan skips is journaled as skipped, and its action does not run.
-func TestCheckThatIsLeftOut(t *testing.T) {
+func TestSkippedCheck(t *testing.T) {
 	b := newCheckFixture(t, plan.Check{ID: "lint", Optional: true, SkipReason: `there is no command "lint"`, Config: json.RawMessage(`{"type":"command"}`)},
 		func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 			t.Error("the action was called")
@@ -80,7 +80,7 @@ func TestCheckAtTheEntry(t *testing.T) {
 }
 
 // A check that could not run has not passed, and has a failure, unlike a check that failed.
-func TestChecksThatSayNothing(t *testing.T) {
+func TestChecksWithoutResult(t *testing.T) {
 	says := func(f string, o string, err error) checkFunc {
 		return func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 			return sdk.HookAnswer{Facts: json.RawMessage(f), Outcome: o}, err

@@ -231,7 +231,7 @@ func TestOutcomes(t *testing.T) {
 }
 
 // DIALECT B3: the artifact has its envelope, and iteration_complete repeats the attempt's data for readers.
-func TestSettleKeeps(t *testing.T) {
+func TestEvaluateKeepsAttemptData(t *testing.T) {
 	b := newFixture(t, nil)
 	b.node.Artifact = &plan.Artifact{Type: "report", Version: "2.1"}
 	b.attempt(agent{
@@ -325,7 +325,7 @@ func TestMeasured(t *testing.T) {
 }
 
 // An iteration of a node with steps has no agent of its own: its result and output come from the results of its steps.
-func TestSettleAPassOverSteps(t *testing.T) {
+func TestEvaluateSteps(t *testing.T) {
 	b := newFixture(t, nil)
 	b.node.Steps = &plan.Steps{From: "plan", Path: "steps"}
 	b.node.Artifact = &plan.Artifact{KernelFields: map[string]string{"ok": "checks.build.passed"}}
@@ -375,7 +375,7 @@ func TestFailedSteps(t *testing.T) {
 }
 
 // A session file whose digest has changed is an error.
-func TestSettleNoticesChangedFiles(t *testing.T) {
+func TestEvaluateDetectsChangedFiles(t *testing.T) {
 	b := newFixture(t, nil)
 	b.node.Artifact = &plan.Artifact{}
 	b.attempt(agent{result: `{"summary":"s","artifact":{"a":1}}`})

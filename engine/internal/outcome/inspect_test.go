@@ -245,7 +245,7 @@ func TestEmbeddedInput(t *testing.T) {
 }
 
 // U152: a skipped node that wraps a target passes on its whole input.
-func TestSkippedWrapPassesOn(t *testing.T) {
+func TestSkippedWrapKeepsInput(t *testing.T) {
 	b := newInputFixture(t, nil, map[string]any{"goal": "ship", "notes": "none"})
 	b.node.SkipWhen, b.node.Artifact = "true", &plan.Artifact{Type: "t"}
 	b.node.Wraps = &plan.Wraps{Run: "true"}

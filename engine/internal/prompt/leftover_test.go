@@ -29,7 +29,7 @@ func TestLeftovers(t *testing.T) {
 }
 
 // ReplaceVariables replaces all of Variables.
-func TestVariablesAreThoseThatAreReplaced(t *testing.T) {
+func TestReplacedVariables(t *testing.T) {
 	for _, name := range prompt.Variables {
 		if text := "${" + name + "}"; prompt.ReplaceVariables("<"+text+">", nil, false) != "<>" {
 			t.Errorf("%s is not replaced", text)
@@ -54,7 +54,7 @@ func FuzzLeftovers(f *testing.F) {
 }
 
 // U154: `stages show` reports the variables of a prompt.
-func TestUsed(t *testing.T) {
+func TestUsedVariables(t *testing.T) {
 	got := prompt.Used("${RESULT} ${CONTEXT} ${RESULT} ${lower} ${INPUTS.x} $ARTIFACT ${NOTHING} ${ARTIFACT}")
 	testkit.Equal(t, []string{"RESULT", "CONTEXT", "ARTIFACT"}, got)
 }

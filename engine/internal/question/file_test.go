@@ -88,7 +88,7 @@ func TestWatch(t *testing.T) {
 			t.Helper()
 			time.Sleep(after) // by the clock of the synctest bubble
 			var got []string
-			w.Look(open, func(o question.Open, f question.ResolutionFile) {
+			w.Poll(open, func(o question.Open, f question.ResolutionFile) {
 				text := o.ID + " " + o.Question + " " + f.Context
 				if len(f.Faults) > 0 {
 					text = o.ID + " faults"

@@ -57,9 +57,9 @@ func NewWatch(d *store.Dir) *Watch {
 	return &Watch{dir: d, reported: map[string]string{}, next: map[string]time.Time{}}
 }
 
-// Look calls report for each new content of a file, one call at a time. It skips an escalation whose Poll has not
+// Poll calls report for each new content of a file, one call at a time. It skips an escalation whose Poll has not
 // passed since its last read.
-func (w *Watch) Look(open []Open, report func(Open, ResolutionFile)) {
+func (w *Watch) Poll(open []Open, report func(Open, ResolutionFile)) {
 	now := time.Now()
 	for _, o := range open {
 		if now.Before(w.next[o.ID]) {

@@ -184,15 +184,16 @@ func (f *SessionFiles) iterationCount(n *plan.Node, since time.Time) int {
 
 // complete adds the history and checks that the restored state matches the plan.
 func (r restorer) complete(res *Result, events []event.Event) error {
-	r.remember(res, events)
+	r.addHistory(res, events)
 	if !matchesPlan(r.Plan, res.State) {
 		return errors.New("the session's files do not match plan.json")
 	}
 	return nil
 }
 
-// remember adds the history: from state.json if it is of the same run and has enough iterations, else from the events.
-func (r restorer) remember(res *Result, events []event.Event) {
+// addHistory adds the history: from state.json if it is of the same run and has enough iterations, else from the
+// events.
+func (r restorer) addHistory(res *Result, events []event.Event) {
 	var err error
 	if res.History, err = statefile.RebuildHistory(r.Dir, r.Plan, events); err != nil {
 		res.Lost = append(res.Lost, "the history of an earlier import cannot be read")

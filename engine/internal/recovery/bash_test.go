@@ -23,7 +23,7 @@ const (
 )
 
 // D17: in an old session without events, a block has the plausible data of its providers' state files.
-func TestBlockOfBashWithoutEvents(t *testing.T) {
+func TestBashBlockWithoutEvents(t *testing.T) {
 	const done = `{"provider":"p","session":"s","status":"complete","stages":[{"name":"d","iterations":2,"termination_reason":"max_iterations"}]}`
 	for _, tt := range []struct {
 		name  string
@@ -73,7 +73,7 @@ func TestBlockOfBashWithoutEvents(t *testing.T) {
 }
 
 // Whatever state.json of an old session holds, the restored state can be continued.
-func TestDocumentOfBash(t *testing.T) {
+func TestBashDocument(t *testing.T) {
 	begin := ofBash(0, "session_start", "0/0", `{"mode":"pipeline","pipeline":"two"}`) + ofBash(0, "node_start", "0/0", "{}")
 	both := ofBash(1, "iteration_start", "0/1", "{}") + ofBash(2, "iteration_complete", "0/1", "{}")
 	for _, tt := range []struct {
@@ -129,7 +129,7 @@ func TestDocumentOfBash(t *testing.T) {
 }
 
 // If nothing can be restored, the error names the missing data.
-func TestNothingToRestore(t *testing.T) {
+func TestUnrecoverableSession(t *testing.T) {
 	begin := ofBash(0, "session_start", "0/0", `{"mode":"pipeline","pipeline":"two"}`)
 	for _, tt := range []struct {
 		name  string
@@ -175,7 +175,7 @@ func TestLegacy(t *testing.T) {
 }
 
 // The stop hint of an agent in an old session still reaches the strategy.
-func TestAskedToStop(t *testing.T) {
+func TestRequestedStop(t *testing.T) {
 	events := ofBash(0, "session_start", "0/0", `{"mode":"pipeline"}`) + ofBash(0, "node_start", "0/0", "{}") +
 		ofBash(1, "iteration_start", "0/1", "{}") + ofBash(2, "iteration_complete", "0/1", "{}")
 	for status, want := range map[string]string{`{"decision":"stop"}`: "stop", `{"decision":"continue"}`: "", `}{`: "", "": ""} {
@@ -193,7 +193,7 @@ func TestAskedToStop(t *testing.T) {
 
 // U049: a loop of the Bash engine has no plan. Its settings come from its events, its directories, the last agent's
 // context, and a plan.json that has inputs and nothing else.
-func TestLoopOfBash(t *testing.T) {
+func TestBashLoop(t *testing.T) {
 	events := ofBash(0, "session_start", "0/0", `{"mode":"loop","stage":"work"}`) + "}{\n" +
 		ofBash(1, "iteration_start", "0/1", `{"provider":"claude","model":"opus"}`) +
 		ofBash(2, "iteration_start", "0/2", `{"provider":"codex","model":"big"}`)

@@ -62,7 +62,7 @@ func ofOurs(t *testing.T) (lines []string, states []state.State) {
 }
 
 // A fold finds a journal complete if and only if Restore does; then both states are at the same node.
-func TestFoldKnowsWhatIsWhole(t *testing.T) {
+func TestFoldDetectsDamage(t *testing.T) {
 	lines, states := ofOurs(t)
 	whole := strings.Join(lines, "")
 	complete := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, `"node_complete"`) })
@@ -137,7 +137,7 @@ func TestMisplacedLines(t *testing.T) {
 
 // Lines after a line of an epoch that no kernel began are damage if their epoch is lower. They do not count as lines
 // of an outdated kernel.
-func TestEpochThatNoKernelBegan(t *testing.T) {
+func TestEpochWithoutKernelStart(t *testing.T) {
 	lines, _ := ofOurs(t)
 	for i, want := range []string{"", "", "of epoch 1,", "of epoch 1,"} { // the first two lines, session_start and kernel_start, begin epochs
 		damaged := slices.Clone(lines)

@@ -14,7 +14,7 @@ import (
 // message is "" if there is no fault.
 func (f *SessionFiles) order() (steps []fold.Step, tail fold.Fault) {
 	epoch, begun := 0, false // begun is false while no kernel is known to have begun the epoch: the number may be damaged
-	all := f.good()
+	all := f.numberedSteps()
 	for _, s := range ascending(all) {
 		e := s.Event
 		if e.Epoch < epoch {
@@ -47,8 +47,8 @@ func (f *SessionFiles) order() (steps []fold.Step, tail fold.Fault) {
 	return steps, tail
 }
 
-// good returns the readable lines that have a number.
-func (f *SessionFiles) good() []fold.Step {
+// numberedSteps returns the readable lines that have a number.
+func (f *SessionFiles) numberedSteps() []fold.Step {
 	var good []fold.Step
 	for i := range f.Lines {
 		if l := &f.Lines[i]; f.readable(l) && l.Event.Seq > 0 {

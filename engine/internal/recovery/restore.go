@@ -39,7 +39,7 @@ func (r restorer) restoreOwn() (Result, error) {
 		}
 	case len(read.Faults) == 0, tail.Message == "" && read.State.Status.Final() && ended(steps):
 		res = Result{Complete: true, State: read.State}
-		r.remember(&res, events)
+		r.addHistory(&res, events)
 		return res, nil
 	default:
 		if res.Doubt = read.OpenFault(); res.Doubt == "" {

@@ -60,7 +60,7 @@ func restored(t *testing.T, files map[string]string) (recovery.Result, error) {
 }
 
 // U048, U049, D19: events and state.json show from which point a session of the Bash engine continues.
-func TestWhereBashSessionsGoOn(t *testing.T) {
+func TestBashResumePoints(t *testing.T) {
 	begin := ofBash(0, "session_start", "0/0", `{"mode":"pipeline","pipeline":"two"}`)
 	start := func(s int, place string) string { return ofBash(s, "iteration_start", place, "{}") }
 	done := func(s int, place string) string {
@@ -140,7 +140,7 @@ func TestWhereBashSessionsGoOn(t *testing.T) {
 }
 
 // D17: in a block, providers that are done stay done.
-func TestBlockOfBash(t *testing.T) {
+func TestBashBlock(t *testing.T) {
 	r := testkit.Must(restored(t, map[string]string{"pipeline.yaml": "x", "events.jsonl": ofBash(0, "session_start", "0/0", `{"mode":"pipeline"}`) +
 		ofBash(0, "node_start", "2/0", `{"kind":"parallel"}`) + ofBash(0, "parallel_provider_start", "2/0/p", "{}") + ofBash(0, "parallel_provider_start", "2/0/q", "{}") +
 		ofBash(0, "iteration_start", "2/1/p", `{"stage_index":0}`) + ofBash(0, "iteration_complete", "2/1/p", "{}") + ofBash(0, "iteration_start", "2/2/p", `{"stage_index":0}`) +
@@ -159,7 +159,7 @@ func TestBlockOfBash(t *testing.T) {
 }
 
 // A point overrides all other sources.
-func TestPlace(t *testing.T) {
+func TestResumePoint(t *testing.T) {
 	f := testkit.Must(recovery.Read(session(t, nil)))
 	for _, tt := range []struct{ at, want string }{
 		{"a", "0"}, {"b:2", "1"}, {"1:2", "1"}, {"c", "2"}, {"c:2", "it has no iterations"}, {"z", "no node"}, {"b:x", "invalid iteration"}, {":1", "names no node"},
@@ -189,7 +189,7 @@ func TestPlace(t *testing.T) {
 
 // Results of a nested pipeline before the point stay: later nodes have them as inputs. Results after the point, and in
 // a restarted nested pipeline, are dropped.
-func TestPlaceKeepsNestedNodes(t *testing.T) {
+func TestResumePointKeepsNestedNodes(t *testing.T) {
 	stage := plan.Node{Path: "0", ID: "s", Kind: plan.KindStage, Prompt: "s", Termination: plan.Termination{"max": 1}}
 	nest := func(path, id string) plan.Node {
 		return plan.Node{Path: path, ID: id, Kind: plan.KindPipeline, Plan: &plan.Plan{Nodes: []plan.Node{stage}}}
@@ -206,7 +206,7 @@ func TestPlaceKeepsNestedNodes(t *testing.T) {
 
 // A restarted nested pipeline continues counting its runs, as a later visit does: the directories of earlier runs stay
 // unchanged.
-func TestPlaceCountsNestedRunsOn(t *testing.T) {
+func TestResumePointCountsNestedRuns(t *testing.T) {
 	inner := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "s", Kind: plan.KindStage, Prompt: "s", Termination: plan.Termination{"max": 1}}}}
 	p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{{Path: "0", ID: "a", Kind: plan.KindPipeline, Runs: 2, Plan: inner}}}
 	for _, tt := range []struct {

@@ -81,7 +81,7 @@ func (r restorer) enter(o *summary, st *state.State) error {
 			return err
 		}
 		if n.Kind == plan.KindPipeline {
-			ns.Run = r.runsMade(n)
+			ns.Run = r.countRuns(n)
 		}
 		st.Nodes[n.Path] = ns
 	}
@@ -108,12 +108,12 @@ func (r restorer) countNested(st *state.State) {
 		if st.PriorRuns == nil {
 			st.PriorRuns = map[string]int{}
 		}
-		st.PriorRuns[n.Path] = r.runsMade(n)
+		st.PriorRuns[n.Path] = r.countRuns(n)
 	}
 }
 
-// runsMade returns the number of runs of a nested pipeline that have a directory.
-func (r restorer) runsMade(n *plan.Node) int {
+// countRuns returns the number of runs of a nested pipeline that have a directory.
+func (r restorer) countRuns(n *plan.Node) int {
 	for made := 0; ; made++ {
 		node, err := store.NodeAt(r.Plan, event.Location{Node: n.Path, Run: made + 1})
 		if err != nil {
@@ -297,7 +297,7 @@ func (r restorer) refs(at event.Location, l *state.Loop, output **event.Ref) err
 			return err
 		}
 	}
-	if l.Hint == "" && l.Phase == state.PhaseDecide && r.askedToStop(it) {
+	if l.Hint == "" && l.Phase == state.PhaseDecide && r.requestedStop(it) {
 		l.Hint = "stop"
 	}
 	if *output == nil {
@@ -306,8 +306,8 @@ func (r restorer) refs(at event.Location, l *state.Loop, output **event.Ref) err
 	return err
 }
 
-// askedToStop reports whether the agent of an iteration explicitly asked to stop.
-func (f *SessionFiles) askedToStop(it store.Iteration) bool {
+// requestedStop reports whether the agent of an iteration explicitly asked to stop.
+func (f *SessionFiles) requestedStop(it store.Iteration) bool {
 	text, err := f.Dir.Read(it.Status(), result.MaxBytes)
 	if err != nil {
 		return false

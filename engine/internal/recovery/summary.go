@@ -100,7 +100,7 @@ func (o *summary) apply(e event.Event) {
 		if e.Cursor == nil || e.Cursor.NodePath == "" || e.Cursor.Iteration < 0 || e.Cursor.Iteration > maxIteration {
 			return
 		}
-		o.again(e)
+		o.restart(e)
 		o.inRun(runNumber(e))
 		o.at = e.Cursor.NodePath
 		if e.Cursor.Provider != "" {
@@ -114,9 +114,9 @@ func (o *summary) apply(e event.Event) {
 // maxIteration is the largest accepted iteration.
 const maxIteration = 1 << 30
 
-// again starts a new summary if work follows the end of the session: the Bash engine runs a finished session again in
+// restart starts a new summary if work follows the end of the session: the Bash engine runs a finished session again in
 // the same journal, without a session_start.
-func (o *summary) again(e event.Event) {
+func (o *summary) restart(e event.Event) {
 	if o.complete && (e.Type == event.NodeStart || e.Type == event.IterationStart) {
 		*o = summary{mode: o.mode, pipeline: o.pipeline, started: e.Time, last: e.Time, nodes: map[string]*work{}}
 	}

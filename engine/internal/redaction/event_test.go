@@ -135,7 +135,7 @@ func typical() map[event.Type][]any {
 		}}},
 		event.PluginCrashed: {event.PluginData{Plugin: "/usr/bin/agent-plugin-mock", Detail: "its last words", Environment: []string{}}},
 		event.LateDelivery: {event.LateDeliveryData{
-			Kind: "file", Attempt: 1, GivenUp: "iteration_timeout", Count: 2, Bytes: 7, Tools: []string{"write_file"}, Path: "stage-00-build/iterations/001/result.json",
+			Kind: "file", Attempt: 1, AbandonReason: "iteration_timeout", Count: 2, Bytes: 7, Tools: []string{"write_file"}, Path: "stage-00-build/iterations/001/result.json",
 			KeptFile: refp("stage-00-build/iterations/001/attempts/02/late-result.json"),
 			Type:     event.Error, Data: marshalled(*fail),
 		}},
@@ -145,7 +145,7 @@ func typical() map[event.Type][]any {
 }
 
 // The table has every event type: the treatment of a new type needs a decision.
-func TestEveryTypeIsKnownHere(t *testing.T) {
+func TestEveryTypeHasATreatment(t *testing.T) {
 	file := testkit.Must(parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "..", "kernel", "event", "type.go"), nil, 0))
 	samples := typical()
 	for n := range ast.Preorder(file) {
@@ -171,7 +171,7 @@ func TestNothingButSecretsChanges(t *testing.T) {
 }
 
 // U180, D8: a secret is removed from every text; a keyword that steers the run stays, even if it equals a password.
-func TestTextsAndWords(t *testing.T) {
+func TestTextsAndKeywords(t *testing.T) {
 	free := []string{"agent_version", "content", "path", "risk"} // texts of agents, which may have only one word
 	each(func(e event.Event) {
 		for _, leaf := range leaves(t, e.Data) {
@@ -196,7 +196,7 @@ func TestTextsAndWords(t *testing.T) {
 
 // No secrets are guessed in a user's message to an agent and in a strategy's own data; exact values are removed
 // there, too.
-func TestNothingIsGuessedAtForAgents(t *testing.T) {
+func TestNoGuessedSecretsInAgentMessages(t *testing.T) {
 	r := redact.New([]string{"A_TOKEN=xyzzy-plugh"})
 	for _, tt := range []struct {
 		t          event.Type

@@ -81,7 +81,7 @@ func TestClaimed(t *testing.T) {
 }
 
 // Under a contract, the message or the outcome replaces a missing summary; without a contract a summary is required.
-func TestMessageForASummary(t *testing.T) {
+func TestMessageReplacesSummary(t *testing.T) {
 	for wrote, want := range map[string]string{
 		`{"outcome":"fail","message":"the build is red"}`: "the build is red",
 		`{"outcome":"reject"}`:                            "reject",
@@ -98,7 +98,7 @@ func TestMessageForASummary(t *testing.T) {
 }
 
 // U127: the user reads the questions of an escalation, too.
-func TestAsking(t *testing.T) {
+func TestEscalationQuestions(t *testing.T) {
 	for _, tt := range []struct {
 		claims Claims
 		want   string

@@ -56,8 +56,8 @@ func values(m object, key string) []json.RawMessage {
 	return append([]json.RawMessage{}, list...)
 }
 
-// strs reads a list of strings; other elements are rendered as JSON.
-func strs(m object, key string) []string {
+// stringList reads a list of strings; other elements are rendered as JSON.
+func stringList(m object, key string) []string {
 	list := values(m, key)
 	out := make([]string, len(list))
 	for i, raw := range list {
@@ -92,7 +92,7 @@ func short(s string, limit int) string {
 }
 
 func shortList(m object, key string) []string {
-	list := strs(m, key)
+	list := stringList(m, key)
 	list = list[:min(len(list), maxItems)]
 	for i := range list {
 		list[i] = short(list[i], maxWord)

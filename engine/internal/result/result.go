@@ -120,7 +120,7 @@ func fromResult(m object, contract bool) (Reading, error) {
 // fromStatus converts the older form: the decision becomes the agent's request, and the reason or the first error
 // becomes the notes of the signals. The file itself stays unchanged.
 func fromStatus(m object) Reading {
-	errs := strs(m, "errors")
+	errs := stringList(m, "errors")
 	r := Result{
 		Summary: text(m, "summary"), Work: work(m), Artifacts: Artifacts{Outputs: []json.RawMessage{}, Paths: []json.RawMessage{}},
 		Signals: Signals{Risk: "low", Notes: text(m, "reason")},
@@ -156,7 +156,7 @@ func ask(m object) string {
 
 func work(m object) Work {
 	w, _ := member[object](m, "work")
-	return Work{ItemsCompleted: strs(w, "items_completed"), FilesTouched: strs(w, "files_touched")}
+	return Work{ItemsCompleted: stringList(w, "items_completed"), FilesTouched: stringList(w, "files_touched")}
 }
 
 // JSON returns the normal form as the content of a file: one compact line.

@@ -156,7 +156,7 @@ func TestLoaderVariablesReachTheProgramAlone(t *testing.T) {
 }
 
 // A symbolic link that replaced a granted path after the path was resolved grants nothing.
-func TestALinkMadeSinceGrantsNothing(t *testing.T) {
+func TestReplacedPathGrantsNothing(t *testing.T) {
 	root := tree(t)
 	granted := filepath.Join(root, "project/src")
 	c := testkit.Must(New(helper).Wrap(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Read: []string{granted}, WorkDir: filepath.Join(root, "plugins")},

@@ -33,7 +33,7 @@ const limit = 20 * time.Second
 var modes = []sandboxpolicy.Mode{sandboxpolicy.Workspace, sandboxpolicy.Strict}
 
 // A process that leaves its group and clears its environment survives without a sandbox, but not under strict.
-func TestNothingIsLeftOfStrict(t *testing.T) {
+func TestStrictLeavesNoProcess(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
 		path := hostile(t)
 		stop := func(i *launch.Instance) { i.Stop(context.Background()) }

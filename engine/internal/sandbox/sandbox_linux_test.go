@@ -94,7 +94,7 @@ func strictABI() int {
 }
 
 // A mode with a network is proven only once.
-func TestCheckKeepsWhatItFound(t *testing.T) {
+func TestCheckKeepsItsResult(t *testing.T) {
 	s := New(helper)
 	testkit.Must(s.Check(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}))
 	s.abi = func() int { return 0 }
@@ -124,7 +124,7 @@ func TestEnvironment(t *testing.T) {
 }
 
 // Without an available sandbox, a best-effort policy starts the program unchanged.
-func TestWrapOfNothing(t *testing.T) {
+func TestWrapWithoutSandbox(t *testing.T) {
 	c, err := New(nil).Wrap(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, sandboxpolicy.Program{Path: "/bin/true", Args: []string{"x"}, Env: []string{"A=1"}})
 	if err != nil || c.Name != "/bin/true" || len(c.Args) != 2 || len(c.Env) != 1 {
 		t.Errorf("%+v, %v", c, err)
@@ -212,7 +212,7 @@ func TestMainConfinesFirst(t *testing.T) {
 }
 
 // rootsOwn accepts only a file that belongs to root and that no other user can change.
-func TestRootsOwn(t *testing.T) {
+func TestOwnedByRoot(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "bwrap")
 	if err := rootsOwn(name); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("there is none: %v", err)

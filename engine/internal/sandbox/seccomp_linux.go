@@ -50,18 +50,18 @@ func filter(n sandboxpolicy.Network) []bpf.Instruction {
 		p = append(p, bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: foreignBit, SkipTrue: 1}, refuseCall(unix.ENOSYS))
 	}
 	for _, nr := range refused {
-		p = append(p, when(nr, refuseCall(unix.EPERM))...)
+		p = append(p, forSyscall(nr, refuseCall(unix.EPERM))...)
 	}
 	for _, nr := range absent {
-		p = append(p, when(nr, refuseCall(unix.ENOSYS))...)
+		p = append(p, forSyscall(nr, refuseCall(unix.ENOSYS))...)
 	}
 	for _, nr := range []uint32{unix.SYS_CLONE, unix.SYS_UNSHARE} {
-		p = append(p, when(nr, argument(0),
+		p = append(p, forSyscall(nr, argument(0),
 			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.CLONE_NEWUSER, SkipFalse: 1}, refuseCall(unix.EPERM), allowCall)...)
 	}
 	// A process may neither write a terminal's input nor set another process's limits.
-	p = append(p, when(unix.SYS_IOCTL, append([]bpf.Instruction{argument(1)}, anyOf(refuseCall(unix.EPERM), allowCall, unix.TIOCSTI, unix.TIOCLINUX)...)...)...)
-	p = append(p, when(unix.SYS_PRLIMIT64, append([]bpf.Instruction{argument(0)}, anyOf(allowCall, refuseCall(unix.EPERM), 0)...)...)...)
+	p = append(p, forSyscall(unix.SYS_IOCTL, append([]bpf.Instruction{argument(1)}, anyOf(refuseCall(unix.EPERM), allowCall, unix.TIOCSTI, unix.TIOCLINUX)...)...)...)
+	p = append(p, forSyscall(unix.SYS_PRLIMIT64, append([]bpf.Instruction{argument(0)}, anyOf(allowCall, refuseCall(unix.EPERM), 0)...)...)...)
 	return append(append(p, sockets(n)...), allowCall)
 }
 
@@ -71,7 +71,7 @@ func sockets(n sandboxpolicy.Network) []bpf.Instruction {
 	noFamily := refuseCall(unix.EAFNOSUPPORT)
 	if n != sandboxpolicy.Off {
 		families := append([]bpf.Instruction{argument(0)}, anyOf(allowCall, noFamily, unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)...)
-		return when(unix.SYS_SOCKET, families...)
+		return forSyscall(unix.SYS_SOCKET, families...)
 	}
 	local := []bpf.Instruction{
 		argument(0),
@@ -81,14 +81,14 @@ func sockets(n sandboxpolicy.Network) []bpf.Instruction {
 		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf}, // SOCK_TYPE_MASK: without SOCK_CLOEXEC and SOCK_NONBLOCK
 	}
 	local = append(local, anyOf(allowCall, refuseCall(unix.EPROTONOSUPPORT), unix.SOCK_STREAM, unix.SOCK_SEQPACKET)...)
-	p := when(unix.SYS_SOCKET, local...)
-	p = append(p, when(unix.SYS_SOCKETPAIR, local...)...)
-	return append(p, when(unix.SYS_CONNECT, refuseCall(unix.EPERM))...)
+	p := forSyscall(unix.SYS_SOCKET, local...)
+	p = append(p, forSyscall(unix.SYS_SOCKETPAIR, local...)...)
+	return append(p, forSyscall(unix.SYS_CONNECT, refuseCall(unix.EPERM))...)
 }
 
-// when returns the instructions for one system call. The number of the call must be loaded before them, and do must end
-// in a return.
-func when(nr uint32, do ...bpf.Instruction) []bpf.Instruction {
+// forSyscall returns the instructions for one system call. The number of the call must be loaded before them, and do
+// must end in a return.
+func forSyscall(nr uint32, do ...bpf.Instruction) []bpf.Instruction {
 	return append([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpEqual, Val: nr, SkipFalse: uint8(len(do))}}, do...)
 }
 

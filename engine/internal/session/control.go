@@ -80,7 +80,7 @@ func (c *control) loop(ctx context.Context, local <-chan event.Event, merged cha
 func (c *control) watchInbox(forward func(event.Event) bool) (poll func()) {
 	watch, unreadable, handled := inbox.NewWatch(c.session.handle.dir), false, c.session.state.Handled
 	return func() {
-		err := watch.Look(func(m inbox.Message) {
+		err := watch.Poll(func(m inbox.Message) {
 			if m.Action == inbox.Rejected {
 				c.session.handle.log.Warn("ignored an invalid file in the inbox", "name", m.ID, "reason", m.Reason)
 				return
@@ -103,7 +103,7 @@ func (c *control) watchInbox(forward func(event.Event) bool) (poll func()) {
 func (c *control) watchResolutions(forward func(event.Event) bool) (poll func()) {
 	files := question.NewWatch(c.session.handle.dir)
 	return func() {
-		files.Look(*c.open.Load(), func(o question.Open, f question.ResolutionFile) {
+		files.Poll(*c.open.Load(), func(o question.Open, f question.ResolutionFile) {
 			if len(f.Faults) == 0 {
 				forward(o.Answer(f.Resolution))
 				return

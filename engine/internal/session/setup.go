@@ -153,15 +153,15 @@ func (s *setup) blockProviders(ctx context.Context) (_ map[string]event.Provider
 
 // loadPlan reads plan.json and sets the plan. It also checks that a plan of the Bash engine has everything that a run
 // needs.
-func (s *setup) loadPlan(ofBash bool) error {
+func (s *setup) loadPlan(fromBash bool) error {
 	p, err := inspect.LoadPlan(s.handle.dir)
-	if err == nil && ofBash {
+	if err == nil && fromBash {
 		err = recovery.Complete(p)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return failure.New(failure.StateCorrupt, "session '%s' has no plan.json", s.handle.name).WithHint("start it again with %s", failure.Option("force"))
-	case err != nil && (ofBash || failure.KindOf(err) == failure.StateCorrupt):
+	case err != nil && (fromBash || failure.KindOf(err) == failure.StateCorrupt):
 		return failure.New(failure.StateCorrupt, "plan.json of session '%s' cannot be used: %w", s.handle.name, err).
 			WithHint("restore the file, or compile again with %s", failure.Option("force"))
 	}

@@ -196,7 +196,7 @@ func optionsError(format string, args ...any) *failure.Error {
 
 // Store writes the input artifacts into the session's directory, without secrets, and returns their
 // references.
-func (h RunInput) Store(dir *store.Dir, p *plan.Plan, redactor *redact.Redactor, runID string, now time.Time) (input *event.Ref, given map[string]event.Ref, err error) {
+func (h RunInput) Store(dir *store.Dir, p *plan.Plan, redactor *redact.Redactor, runID string, now time.Time) (input *event.Ref, artifacts map[string]event.Ref, err error) {
 	if h.fields == nil {
 		return nil, nil, nil
 	}
@@ -218,12 +218,12 @@ func (h RunInput) Store(dir *store.Dir, p *plan.Plan, redactor *redact.Redactor,
 		if err != nil {
 			return nil, nil, err
 		}
-		if given == nil {
-			given = map[string]event.Ref{}
+		if artifacts == nil {
+			artifacts = map[string]event.Ref{}
 		}
-		given[path] = ref
+		artifacts[path] = ref
 	}
-	return &ref, given, nil
+	return &ref, artifacts, nil
 }
 
 // newRequestID returns a new request id: REQ-<UTC time>-<4 digits>.

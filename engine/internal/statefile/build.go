@@ -12,14 +12,14 @@ import (
 )
 
 // build returns the parts of the file before and after the history.
-func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
+func build(p *plan.Plan, st state.State, iterations int) (Head, Tail) {
 	current := currentStage(p, st)
 	var loop state.Loop
 	if current < len(p.Nodes) {
 		loop = st.Nodes[p.Nodes[current].Path].Loop
 	}
 	counters := counted(p, st, current)
-	f := Front{
+	f := Head{
 		Session: st.Session, Type: st.Mode, StartedAt: stamp(st.StartedAt), Status: string(st.Status),
 		CurrentStage: current, Iteration: counters.Iteration, IterationCompleted: counters.Completed, Stages: []Stage{},
 		Run: st.Run, Runs: st.Runs, Waiting: st.UnansweredQuestions(),
@@ -30,7 +30,7 @@ func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
 	if st.Mode != "loop" {
 		f.Stages = stages(p, st)
 	}
-	b := Back{
+	b := Tail{
 		ResumedAt: timestamp(st.ResumedAt), RunID: st.RunID, Pipeline: st.Pipeline, CurrentAttempt: loop.Attempt,
 		IterationCount: iterations, CompletedStages: []string{}, Cycles: cycles(st),
 		Questions: slices.Sorted(maps.Keys(st.Questions)), CostUSD: st.Usage.CostUSD, TokensUsed: event.Sum(st.Usage.InputTokens, st.Usage.OutputTokens),
@@ -64,7 +64,7 @@ func pending(p *plan.Plan, st state.State) Pending {
 }
 
 // end fills in the members that say how the run ended or why it waits.
-func (b *Back) end(st state.State, loop state.Loop) {
+func (b *Tail) end(st state.State, loop state.Loop) {
 	at := timestamp(st.EndedAt)
 	switch st.Status {
 	case state.Completed, state.Aborted:
@@ -108,7 +108,7 @@ func stages(p *plan.Plan, st state.State) []Stage {
 		n, entered := st.Nodes[p.Nodes[i].Path]
 		if !entered {
 			if cut && schedule.UnreachableReason(p, st, p.Nodes[i].Path) != "" {
-				found = append(found, passedOver(p, i, st))
+				found = append(found, skippedStage(p, i, st))
 			}
 			continue
 		}
@@ -124,9 +124,9 @@ func stages(p *plan.Plan, st state.State) []Stage {
 	return found
 }
 
-// passedOver returns the entry of a node that the run never reaches. For a node before the run's first node its time is
-// the run's beginning, for later nodes the run's end, if the run has ended.
-func passedOver(p *plan.Plan, index int, st state.State) Stage {
+// skippedStage returns the entry of a node that the run never reaches. For a node before the run's first node its time
+// is the run's beginning, for later nodes the run's end, if the run has ended.
+func skippedStage(p *plan.Plan, index int, st state.State) Stage {
 	s := Stage{Index: index, Name: p.Nodes[index].ID, Status: string(state.NodeSkipped), Timestamp: stamp(st.StartedAt)}
 	if st.EndedAt != nil && index > p.Index(p.First()) {
 		s.Timestamp = stamp(*st.EndedAt)
@@ -135,7 +135,7 @@ func passedOver(p *plan.Plan, index int, st state.State) Stage {
 }
 
 // addNodes adds the results of the nodes. Only nodes with a contract have visits and steps.
-func (b *Back) addNodes(p *plan.Plan, st state.State) {
+func (b *Tail) addNodes(p *plan.Plan, st state.State) {
 	b.StageArtifacts, b.Retries = map[string]map[string]event.Ref{}, map[string]int{}
 	b.Visits, b.Steps, b.Budget = map[string]int{}, map[string]map[string]string{}, map[string]Budget{}
 	for i := range p.Nodes {

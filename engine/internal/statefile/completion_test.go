@@ -72,7 +72,7 @@ func TestCompletionsOfManySessionsAtOnce(t *testing.T) {
 	}
 }
 
-func TestCompletionsThatCannotBeReadStay(t *testing.T) {
+func TestUnreadableCompletionsAreKept(t *testing.T) {
 	for name, text := range map[string]string{"an object": "{}", "torn": `[{"session":`} {
 		t.Run(name, func(t *testing.T) {
 			p, _ := testkit.Session(t, t.TempDir(), "s")

@@ -53,7 +53,7 @@ func TestContracts(t *testing.T) {
 	old.begin("pipeline")
 	old.enter("0")
 	if doc := document(t, plain, old); doc.Visits != nil || doc.Steps != nil || doc.Cycles != nil || doc.Budget != nil {
-		t.Errorf("a plain pipeline has %+v", doc.Back)
+		t.Errorf("a plain pipeline has %+v", doc.Tail)
 	}
 }
 

@@ -4,7 +4,7 @@
 //
 // In the same directory, questions/ has a derived file for every question to the user ([Question]).
 //
-// [Writer] writes state.json while a session runs; [Read] and [ReadFront] read the file of either engine. The package
+// [Writer] writes state.json while a session runs; [Read] and [ReadHead] read the file of either engine. The package
 // also keeps the project's list of finished loops ([RecordCompletion]). The shape of the files is described in
 // docs/run-files.md.
 package statefile

@@ -10,14 +10,14 @@ import (
 
 // Document is state.json. Times are UTC with seconds, "" or nil where there is none.
 type Document struct {
-	Front
+	Head
 	// History has the completed iterations outside parallel blocks, oldest first.
 	History []Iteration `json:"history"`
-	Back
+	Tail
 }
 
-// Front holds the members before the history, in the order of the file.
-type Front struct {
+// Head holds the members before the history, in the order of the file.
+type Head struct {
 	Session            string  `json:"session"`
 	Type               string  `json:"type"` // loop or pipeline
 	StartedAt          string  `json:"started_at"`
@@ -34,7 +34,7 @@ type Front struct {
 }
 
 // StageName returns the id of the stage that the session is at, "" for loops.
-func (f Front) StageName() string {
+func (f Head) StageName() string {
 	for _, s := range f.Stages {
 		if s.Index == f.CurrentStage {
 			return s.Name
@@ -43,8 +43,9 @@ func (f Front) StageName() string {
 	return ""
 }
 
-// Back holds the members that follow the history in the file: first those of the Bash engine, then those of this engine.
-type Back struct {
+// Tail holds the members that follow the history in the file: first those of the Bash engine, then those of this
+// engine.
+type Tail struct {
 	// EventOffset is the number of events that Bash's last reconciliation folded. This engine leaves it 0.
 	EventOffset      int64  `json:"event_offset"`
 	CompletedAt      string `json:"completed_at,omitempty"` // completed and aborted runs

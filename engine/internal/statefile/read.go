@@ -39,11 +39,11 @@ func ReadOwn(dir *store.Dir) (Document, error) {
 	return d, nil
 }
 
-// ReadFront reads only the members before the history, so that it is fast even if the history is long. It fails
+// ReadHead reads only the members before the history, so that it is fast even if the history is long. It fails
 // as [Read] does.
-func ReadFront(p *store.Project, session string) (Front, error) {
+func ReadHead(p *store.Project, session string) (Head, error) {
 	d, err := readFrom(p.Store, path.Join(store.RunsDir, session, store.StateFile), "history")
-	return d.Front, err
+	return d.Head, err
 }
 
 // readFrom reads a file up to a member, or all of it for "".

@@ -25,7 +25,7 @@ func TestReadBash(t *testing.T) {
 	testkit.OK(t, d.Replace(store.StateFile, []byte(ofBash)))
 	got := testkit.Must(statefile.Read(d))
 	want := statefile.Document{
-		Front: statefile.Front{
+		Head: statefile.Head{
 			Session: "demo", Type: "loop", StartedAt: "2026-01-01T00:00:00Z", Status: "completed",
 			Iteration: 1, IterationCompleted: 1, Stages: []statefile.Stage{},
 		},
@@ -33,7 +33,7 @@ func TestReadBash(t *testing.T) {
 			Iteration: 1, Timestamp: "2026-01-01T00:01:00Z", Stage: "tick", Decision: "continue", Summary: "one",
 			FilesTouched: []string{"a"}, ItemsCompleted: []string{},
 		}},
-		Back: statefile.Back{EventOffset: 12, CompletedAt: "2026-01-01T00:01:00Z", CompletionReason: "Completed 1 iterations (max: 1)"},
+		Tail: statefile.Tail{EventOffset: 12, CompletedAt: "2026-01-01T00:01:00Z", CompletionReason: "Completed 1 iterations (max: 1)"},
 	}
 	want.History[0].Signals.Risk = "low"
 	testkit.Equal(t, want, got)
@@ -80,7 +80,7 @@ func TestReadTolerates(t *testing.T) {
 	}
 }
 
-func TestReadFront(t *testing.T) {
+func TestReadHead(t *testing.T) {
 	p, d := testkit.Session(t, t.TempDir(), "s")
 	for text, want := range map[string]struct {
 		stage   string
@@ -92,7 +92,7 @@ func TestReadFront(t *testing.T) {
 		"no JSON": {"", "", true},
 	} {
 		testkit.OK(t, d.Replace(store.StateFile, []byte(text)))
-		got, err := statefile.ReadFront(p, "s")
+		got, err := statefile.ReadHead(p, "s")
 		if corrupt := failure.KindOf(err) == failure.StateCorrupt; corrupt != want.corrupt || got.Status != want.status || got.StageName() != want.stage {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
@@ -110,8 +110,8 @@ func FuzzRead(f *testing.F) {
 		if got.Status == "complete" {
 			t.Error("Bash's word was kept")
 		}
-		if _, frontErr := statefile.ReadFront(p, "s"); err == nil && frontErr != nil {
-			t.Errorf("the whole was read, the front was not: %v", frontErr)
+		if _, headErr := statefile.ReadHead(p, "s"); err == nil && headErr != nil {
+			t.Errorf("the whole was read, the front was not: %v", headErr)
 		}
 	})
 }

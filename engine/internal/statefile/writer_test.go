@@ -106,7 +106,7 @@ func TestBashMembersComeFirst(t *testing.T) {
 	testkit.Equal(t, want, keys[:len(want)])
 }
 
-func TestHistoryOfANewRunBeginsAnew(t *testing.T) {
+func TestHistoryOfNewRunIsEmpty(t *testing.T) {
 	s, d := begun(t, twoStages())
 	s.enter("0")
 	s.iterate("0", 1)
@@ -165,7 +165,7 @@ func seen(t *testing.T, d *store.Dir) int64 {
 	return got.EventSeq
 }
 
-func TestWhenTheFileIsWritten(t *testing.T) {
+func TestWriteTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, d := testkit.Session(t, t.TempDir(), "p2")
 		p := twoStages()
@@ -208,8 +208,8 @@ func TestNothingIsWrittenBeforeTheRunBegins(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForTheFile: an event of an iteration does not wait for its write, but Sync does.
-func TestNobodyWaitsForTheFile(t *testing.T) {
+// TestEventsDoNotWaitForTheFile: an event of an iteration does not wait for its write, but Sync does.
+func TestEventsDoNotWaitForTheFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d := begun(t, twoStages())
 		s.enter("0")

@@ -189,8 +189,8 @@ func (k *strategyCall) request() (sdk.DecideRequest, error) {
 	return req, err
 }
 
-// Measured is a check of the node as a strategy receives it.
-type Measured struct {
+// MeasuredCheck is a check of the node as a strategy receives it.
+type MeasuredCheck struct {
 	ID     string          `json:"id"`
 	At     string          `json:"at"` // enter or exit
 	Passed bool            `json:"passed"`
@@ -204,7 +204,7 @@ type Measured struct {
 func (k *strategyCall) measured(checks []state.Measurement) ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	for _, m := range checks {
-		c := Measured{ID: m.ID, At: m.At, Passed: m.Passed, Reason: m.Reason, LeftOut: m.Skipped}
+		c := MeasuredCheck{ID: m.ID, At: m.At, Passed: m.Passed, Reason: m.Reason, LeftOut: m.Skipped}
 		if m.Failure != nil {
 			c.Error = m.Failure.Message
 		}

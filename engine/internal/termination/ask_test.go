@@ -110,7 +110,7 @@ func (b *bench) ask(t *testing.T) event.DecisionData {
 }
 
 // The request has all data that a strategy may inspect.
-func TestAskGivesTheStrategyEverything(t *testing.T) {
+func TestAskSendsAllData(t *testing.T) {
 	var got sdk.DecideRequest
 	b := newBench(t, func(req sdk.DecideRequest) (sdk.Decision, error) {
 		got = req
@@ -151,7 +151,7 @@ func TestAskTurnsErrorsIntoDecisions(t *testing.T) {
 }
 
 // A strategy whose process dies is asked once more, but not a third time.
-func TestAskedAgain(t *testing.T) {
+func TestStrategyCrashIsRetried(t *testing.T) {
 	for dies, want := range []string{"stop", "stop", "error"} {
 		asked := 0
 		b := newBench(t, func(_ sdk.DecideRequest) (sdk.Decision, error) {
@@ -233,7 +233,7 @@ func TestQuestionWithoutAnswer(t *testing.T) {
 }
 
 // If the strategy cannot use the judge's answer, the status of judge_complete is failed.
-func TestUselessAnswer(t *testing.T) {
+func TestUnusableJudgeAnswer(t *testing.T) {
 	b := newBench(t, func(sdk.DecideRequest) (sdk.Decision, error) {
 		return sdk.Decision{Action: sdk.DecisionContinue, Reason: "invalid_json"}, nil
 	})

@@ -28,7 +28,7 @@ func (Checks) Describe() sdk.Component {
 func (Checks) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
 	made, missed := 0, []string{}
 	for _, raw := range req.Checks {
-		var c Measured
+		var c MeasuredCheck
 		if err := json.Unmarshal(raw, &c); err != nil {
 			return sdk.Decision{}, fmt.Errorf("read the facts of a check: %w", err)
 		}

@@ -70,7 +70,7 @@ func TestNoDecision(t *testing.T) {
 }
 
 // A question that names no provider is put to the node's own provider.
-func TestQuestionToTheNodesOwn(t *testing.T) {
+func TestQuestionToProviderOfNode(t *testing.T) {
 	b := newBench(t, func(sdk.DecideRequest) (sdk.Decision, error) {
 		return sdk.Decision{Action: sdk.DecisionAsk, Question: &sdk.Question{Prompt: "?"}}, nil
 	})
@@ -130,7 +130,7 @@ func (counting) Execute(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchang
 }
 
 // The last usage that a provider reports while it runs counts if its result has none.
-func TestAnswerAsItComes(t *testing.T) {
+func TestUsageReportsOfAnswer(t *testing.T) {
 	b := newBench(t, nil)
 	ref := testkit.Must(b.asker.Dir.Write("question", []byte("?")))
 	b.loop(func(l *state.Loop) { l.Question = &event.QuestionData{Prompt: ref, Provider: "claude"} })

@@ -74,10 +74,10 @@ func identifyBinary(b *Binary) binaryID {
 }
 
 type cacheFile struct {
-	Version int                          `json:"version"`
-	Plugins map[string]cachedDescription `json:"plugins"`
-	Silent  map[string]noResponse        `json:"silent,omitempty"`
-	Digests map[string]cachedDigest      `json:"digests,omitempty"`
+	Version     int                          `json:"version"`
+	Plugins     map[string]cachedDescription `json:"plugins"`
+	NoResponses map[string]noResponse        `json:"silent,omitempty"`
+	Digests     map[string]cachedDigest      `json:"digests,omitempty"`
 }
 
 // NewCache returns a cache in the file at path; "" keeps it in memory only.
@@ -169,7 +169,7 @@ func (c *Cache) load() {
 	}
 	f := parseCache(b)
 	maps.Copy(c.entries, f.Plugins)
-	maps.Copy(c.noResponses, f.Silent)
+	maps.Copy(c.noResponses, f.NoResponses)
 	maps.Copy(c.digests, f.Digests)
 }
 
@@ -197,7 +197,7 @@ func (c *Cache) save() {
 	if c.path == "" {
 		return
 	}
-	f := cacheFile{Version: cacheVersion, Plugins: map[string]cachedDescription{}, Silent: map[string]noResponse{}, Digests: map[string]cachedDigest{}}
+	f := cacheFile{Version: cacheVersion, Plugins: map[string]cachedDescription{}, NoResponses: map[string]noResponse{}, Digests: map[string]cachedDigest{}}
 	for command, e := range c.entries {
 		if exists(cmp.Or(e.Path, command)) {
 			f.Plugins[command] = e
@@ -205,7 +205,7 @@ func (c *Cache) save() {
 	}
 	for command, e := range c.noResponses {
 		if exists(cmp.Or(e.Path, command)) && time.Now().Before(e.Until) {
-			f.Silent[command] = e
+			f.NoResponses[command] = e
 		}
 	}
 	for path, e := range c.digests {

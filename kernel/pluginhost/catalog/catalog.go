@@ -53,8 +53,8 @@ type DescribedPlugin struct {
 	Plugin
 	// SHA256 is the binary's digest, "" if it is unknown.
 	SHA256 string `json:"sha256,omitempty"`
-	// Standing is the result of the comparison with the locks.
-	Standing Standing `json:"standing"`
+	// LockStatus is the result of the comparison with the locks.
+	LockStatus LockStatus `json:"standing"`
 	// Description is the plugin's description; empty with a Fault.
 	Description sdk.Description `json:"description"`
 	// Fault is the reason why the plugin cannot be used, nil if it can.
@@ -147,7 +147,7 @@ func (c *Catalog) describePlugin(ctx context.Context, candidate Plugin) Describe
 		return p
 	}
 	defer b.Close()
-	p.SHA256, p.Standing = b.SHA256, c.cfg.Verifier.Standing(b.Name, b.SHA256)
+	p.SHA256, p.LockStatus = b.SHA256, c.cfg.Verifier.LockStatus(b.Name, b.SHA256)
 	if err := c.cfg.Verifier.Check(b); err != nil {
 		p.Fault = failure.From(err)
 		return p

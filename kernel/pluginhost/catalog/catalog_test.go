@@ -149,7 +149,7 @@ func TestDescriptionsAreRemembered(t *testing.T) {
 	require(t, err == nil && s.requests["claude"] == 2, s.requests["claude"], err)
 }
 
-func TestDamagedMemoryIsNone(t *testing.T) {
+func TestDamagedCacheIsIgnored(t *testing.T) {
 	for _, content := range []string{"", "{", `{"version":99}`, `{"version":2,"plugins":{"x":{"description":{}}}}`, "null"} {
 		cache := filepath.Join(t.TempDir(), "describe.json")
 		check(t, os.WriteFile(cache, []byte(content), 0o600))
@@ -191,7 +191,7 @@ func FuzzCache(f *testing.F) {
 
 // A plugin that does not answer is asked once in half a minute, across commands, unless its file changes. A
 // plugin that fails at once is asked each time.
-func TestSilentPluginIsNotWaitedForAgain(t *testing.T) {
+func TestUnresponsivePluginIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, Prefix+"mute")

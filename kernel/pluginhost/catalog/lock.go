@@ -27,15 +27,15 @@ func (l Lock) Digest(plugin, platform string) (sha256 string, ok bool) {
 // LockState is the result of comparing a plugin with the locks.
 type LockState string
 
-// The values of [Standing.Locked].
+// The values of [LockStatus.Locked].
 const (
 	LockedNo       LockState = "no"
 	LockedYes      LockState = "yes"
 	LockedMismatch LockState = "mismatch"
 )
 
-// Standing is the result of comparing a plugin's binary with the locks.
-type Standing struct {
+// LockStatus is the result of comparing a plugin's binary with the locks.
+type LockStatus struct {
 	// Locked is [LockedNo] if no digest is locked for the plugin on this platform, [LockedYes] if the plugin has the
 	// locked digest, and [LockedMismatch] otherwise.
 	Locked LockState `json:"locked"`

@@ -43,7 +43,7 @@ func reasons(f SearchResult, base string) map[string]string {
 	return m
 }
 
-func TestFindListsEverythingWithItsReason(t *testing.T) {
+func TestFindListsReasons(t *testing.T) {
 	dir := tempRoot(t)
 	tree(t, dir, map[string]os.FileMode{
 		"one/agent-plugin-good":      0o755,
@@ -207,7 +207,7 @@ func TestConfigDirWithoutHome(t *testing.T) {
 
 // A project cannot trust itself. Configuration inside the project counts as the user's only if the
 // home directory is inside, too.
-func TestTrusts(t *testing.T) {
+func TestProjectCannotTrustItself(t *testing.T) {
 	for _, tt := range []struct {
 		name, config, home string
 		owned              bool

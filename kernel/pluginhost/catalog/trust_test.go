@@ -85,14 +85,14 @@ func TestLockedDigest(t *testing.T) {
 		name  string
 		locks []Lock
 		ok    bool
-		want  Standing
+		want  LockStatus
 	}{
-		{"nothing locked", []Lock{{}}, true, Standing{Locked: LockedNo}},
-		{"locked", []Lock{right}, true, Standing{LockedYes, "user.lock", sum("one")}},
-		{"locked to another", []Lock{wrong}, false, Standing{LockedMismatch, "wrong.lock", sum("two")}},
-		{"other plugin and platform", []Lock{elsewhere}, true, Standing{Locked: LockedNo}},
-		{"the project adds", []Lock{{}, wrong}, false, Standing{LockedMismatch, "wrong.lock", sum("two")}},
-		{"the project cannot overrule", []Lock{right, wrong}, true, Standing{LockedYes, "user.lock", sum("one")}},
+		{"nothing locked", []Lock{{}}, true, LockStatus{Locked: LockedNo}},
+		{"locked", []Lock{right}, true, LockStatus{LockedYes, "user.lock", sum("one")}},
+		{"locked to another", []Lock{wrong}, false, LockStatus{LockedMismatch, "wrong.lock", sum("two")}},
+		{"other plugin and platform", []Lock{elsewhere}, true, LockStatus{Locked: LockedNo}},
+		{"the project adds", []Lock{{}, wrong}, false, LockStatus{LockedMismatch, "wrong.lock", sum("two")}},
+		{"the project cannot overrule", []Lock{right, wrong}, true, LockStatus{LockedYes, "user.lock", sum("one")}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestLockedDigest(t *testing.T) {
 				_ = b.Close()
 			}
 			require(t, (err == nil) == tt.ok, err)
-			compare(t, tt.want, NewVerifier(NewCache(""), tt.locks...).Standing("agent-plugin-x", sum("one")))
+			compare(t, tt.want, NewVerifier(NewCache(""), tt.locks...).LockStatus("agent-plugin-x", sum("one")))
 			if tt.ok {
 				return
 			}
@@ -150,7 +150,7 @@ func TestParseLockRefuses(t *testing.T) {
 	}
 }
 
-func TestDamagedFilesAreNotEmptyOnes(t *testing.T) {
+func TestDamagedFilesAreNotEmpty(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	for _, name := range []string{LockFile, TrustedFile} {
 		check(t, os.WriteFile(filepath.Join(s.Dir, name), []byte("{"), 0o600))
@@ -270,7 +270,7 @@ func TestStoreThatCannotWrite(t *testing.T) {
 }
 
 // A file of a later version is refused and does not count as empty.
-func TestTrustedOfTheFuture(t *testing.T) {
+func TestTrustFileOfLaterVersion(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	file := filepath.Join(s.Dir, TrustedFile)
 	check(t, os.WriteFile(file, []byte(`{"version":2,"directories":["/"]}`), 0o600))

@@ -96,7 +96,7 @@ func (v *Verifier) measure(b *Binary) error {
 		return failure.New(failure.PluginInvalid, "plugin %s is %s", b.Command(), reason).
 			WithHint("a plugin is an executable file; see `%s`", failure.Next("plugins", "list"))
 	}
-	locked := v.Standing(b.Name, "").Locked != LockedNo // no digest of another process is compared with a lock
+	locked := v.LockStatus(b.Name, "").Locked != LockedNo // no digest of another process is compared with a lock
 	sum, err := v.cache.digest(b.Path, b.File, info, locked)
 	if err != nil {
 		return failure.New(failure.PluginInvalid, "take the digest of plugin %s: %w", b.Command(), err)
@@ -105,25 +105,25 @@ func (v *Verifier) measure(b *Binary) error {
 	return nil
 }
 
-// Standing compares a binary of this name and digest with the locks. The first lock with an entry decides.
-func (v *Verifier) Standing(name, sha256 string) Standing {
+// LockStatus compares a binary of this name and digest with the locks. The first lock with an entry decides.
+func (v *Verifier) LockStatus(name, sha256 string) LockStatus {
 	for _, lock := range v.locks {
 		want, locked := lock.Digest(name, Platform())
 		if !locked {
 			continue
 		}
-		s := Standing{Locked: LockedYes, Lock: lock.Path, SHA256: want}
+		s := LockStatus{Locked: LockedYes, Lock: lock.Path, SHA256: want}
 		if want != sha256 {
 			s.Locked = LockedMismatch
 		}
 		return s
 	}
-	return Standing{Locked: LockedNo}
+	return LockStatus{Locked: LockedNo}
 }
 
 // Check returns an error of kind plugin_untrusted if the locks refuse the binary.
 func (v *Verifier) Check(b *Binary) error {
-	s := v.Standing(b.Name, b.SHA256)
+	s := v.LockStatus(b.Name, b.SHA256)
 	if s.Locked != LockedMismatch {
 		return nil
 	}

@@ -64,7 +64,7 @@ func await(t *testing.T, c *Process) {
 	check(t, c.Wait(ctx))
 }
 
-func TestChildTellsHowItEnded(t *testing.T) {
+func TestExitOfChild(t *testing.T) {
 	c := start(t, "echo hello; echo the reason >&2; exit 3")
 	await(t, c)
 	compare(t, "exit status 3", c.Exit())

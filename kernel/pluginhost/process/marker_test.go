@@ -53,7 +53,7 @@ func FuzzParseMarker(f *testing.F) {
 	})
 }
 
-func TestRing(t *testing.T) {
+func TestTailBuffer(t *testing.T) {
 	tests := []struct {
 		name   string
 		size   int

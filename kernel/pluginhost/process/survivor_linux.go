@@ -50,9 +50,9 @@ func (t *Table) Sweep(ctx context.Context, prefixes []string, grace time.Duratio
 
 // endLeaked ends the processes that one plugin process of this kernel left outside its group.
 func (t *Table) endLeaked(marker Marker, number int) []Survivor {
-	own, sealed := strconv.Itoa(number), newTag(marker, number)
+	own, tagged := strconv.Itoa(number), newTag(marker, number)
 	found := t.endMatching(context.Background(), map[int]bool{os.Getpid(): true}, func(m ownerMark) bool {
-		return m.marker == marker && m.number == own || m.tag == sealed
+		return m.marker == marker && m.number == own || m.tag == tagged
 	}, 0)
 	for i := range found {
 		found[i].Run = marker.Run

@@ -119,9 +119,9 @@ func TestKernelLives(t *testing.T) {
 	}
 }
 
-// TestSweepFindsTheSealed checks that a sweep finds a process that has cleared its environment, left its session and
-// lost its parent.
-func TestSweepFindsTheSealed(t *testing.T) {
+// TestSweepFindsTaggedProcess checks that a sweep finds a process that has cleared its environment, left its session
+// and lost its parent.
+func TestSweepFindsTaggedProcess(t *testing.T) {
 	kernel := deadKernel(t, fmt.Sprintf("%s-%d/", t.Name(), os.Getpid()))
 	candidate := Marker{Run: kernel.Run, PID: kernel.PID, Start: kernel.Start + 1}
 	pid := startBare(t, newTag(kernel, 7))
@@ -156,7 +156,7 @@ func startBare(t *testing.T, s tag) int {
 	return c.Process.Pid
 }
 
-func TestSeal(t *testing.T) {
+func TestTag(t *testing.T) {
 	m := NewMarker("r")
 	s := newTag(m, 1<<26+3)
 	for name, tt := range map[string]struct {
@@ -176,17 +176,17 @@ func TestSeal(t *testing.T) {
 		got = tt.candidate.sameRun(s)
 		require(t, got == tt.run, name, got)
 	}
-	require(t, !tag(0).sameRun(0) && s != newTag(m, 4), "a seal that is none, or of another process, is the same")
+	require(t, !tag(0).sameRun(0) && s != newTag(m, 4), "a tag of 0, or of another process, equals the tag")
 }
 
 func TestEscapedGrandchildIsEnded(t *testing.T) {
 	restore := must(AdoptOrphans())
 	defer restore()
 	// A process is tagged after its start: its earlier children are known only by their environment.
-	const sealed = "until grep -q '^Max file locks *[0-9]' /proc/$$/limits; do sleep 0.01; done; "
+	const tagged = "until grep -q '^Max file locks *[0-9]' /proc/$$/limits; do sleep 0.01; done; "
 	for name, line := range map[string]string{
 		"a session of its own":    "setsid sh -c \"$GRANDCHILD\" &",
-		"... without environment": sealed + "setsid -f env -i sh -c \"$GRANDCHILD\"",
+		"... without environment": tagged + "setsid -f env -i sh -c \"$GRANDCHILD\"",
 	} {
 		t.Run(name, func(t *testing.T) {
 			var leaked []Survivor // set before the child counts as ended
@@ -201,7 +201,7 @@ func TestEscapedGrandchildIsEnded(t *testing.T) {
 	}
 }
 
-func TestVerifiedFileRunsWhateverThePathSays(t *testing.T) {
+func TestVerifiedFileRuns(t *testing.T) {
 	echo := must(exec.LookPath("echo"))
 	binary := must(os.Open(echo))
 	defer binary.Close()

@@ -27,7 +27,7 @@ func (action) Run(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 	return sdk.HookAnswer{}, nil
 }
 
-func TestOfFillsInAndOrders(t *testing.T) {
+func TestBuildFillsAndSorts(t *testing.T) {
 	got, err := Build(sdk.Plugin{
 		Name: "x", Version: "1.0.0-rc.1+build",
 		Providers: []sdk.Provider{

@@ -74,9 +74,9 @@ func attempt(t *testing.T, k *kernel, w *world, lives int) (string, error) {
 	return result.Output, err
 }
 
-// TestLoopUndisturbed checks that gated calls run once, that a denied call never runs, and that the
+// TestLoopWithoutCrash checks that gated calls run once, that a denied call never runs, and that the
 // model gets the reason.
-func TestLoopUndisturbed(t *testing.T) {
+func TestLoopWithoutCrash(t *testing.T) {
 	w := &world{times: map[string]int{}}
 	output, err := attempt(t, &kernel{}, w, -1)
 	if err != nil {

@@ -77,8 +77,8 @@ func TestUnknownEnumValues(t *testing.T) {
 	}
 }
 
-// TestWords proves that each word of the SDK has a wire value of its own, and the reverse.
-func TestWords(t *testing.T) {
+// TestEnumNames proves that each word of the SDK has a wire value of its own, and the reverse.
+func TestEnumNames(t *testing.T) {
 	haveValues[pb.Kind](t, sdk.KindProvider, sdk.KindTermination, sdk.KindHookAction)
 	haveValues[pb.Concurrency](t, sdk.ConcurrencySafe, sdk.ConcurrencySerial)
 	haveValues[pb.Locality](t, sdk.LocalityLocal, sdk.LocalityRemote, sdk.LocalityConfigured)
@@ -207,9 +207,9 @@ func TestNumbersThatJSONCannotHold(t *testing.T) {
 	}
 }
 
-// TestFailureWithoutWords checks that a failure gets a kind in both directions, and a message when
+// TestEmptyFailure checks that a failure gets a kind in both directions, and a message when
 // it is decoded.
-func TestFailureWithoutWords(t *testing.T) {
+func TestEmptyFailure(t *testing.T) {
 	got := FromFailure(&pb.Failure{})
 	if got.Kind != failure.Internal || got.Message == "" {
 		t.Errorf("got %+v", got)

@@ -83,7 +83,7 @@ func (s Streams) play(t *testing.T, file string, exit int) {
 	if diff := cmp.Diff(string(raw), log.Text(sdk.StreamRaw)); diff != "" {
 		t.Errorf("raw stream (-want +got):\n%s", diff)
 	}
-	if err := compare(strings.TrimSuffix(file, ".jsonl")+".golden", learned(result, log), s.Update); err != nil {
+	if err := compare(strings.TrimSuffix(file, ".jsonl")+".golden", newAttempt(result, log), s.Update); err != nil {
 		t.Error(err)
 	}
 }
@@ -105,7 +105,7 @@ type attempt struct {
 	UsageSoFar   []sdk.Usage
 }
 
-func learned(r sdk.ExecuteResult, log plugintest.Record) attempt {
+func newAttempt(r sdk.ExecuteResult, log plugintest.Record) attempt {
 	return attempt{
 		Output: r.Output, Outcome: r.Outcome, Error: r.Error, ExitCode: r.ExitCode, Model: r.Model,
 		AgentVersion: r.AgentVersion, Conversation: r.Conversation, Usage: r.Usage,

@@ -157,8 +157,8 @@ func TestLoginHint(t *testing.T) {
 	}
 }
 
-// TestLastWordCounts: the last answer of an agent is not lost, however soon the agent ends.
-func TestLastWordCounts(t *testing.T) {
+// TestLastAnswerCounts: the last answer of an agent is not lost, however soon the agent ends.
+func TestLastAnswerCounts(t *testing.T) {
 	for range 20 {
 		result, _, err := runAttempt(t, `{"turns":[{"steps":[{"say":"ok"}],"after":[{"exit":0}]}]}`, "", nil)
 		if err != nil || result.Outcome != sdk.OutcomeSucceeded {
@@ -167,8 +167,8 @@ func TestLastWordCounts(t *testing.T) {
 	}
 }
 
-// TestStays: an agent that stays after its stdin ends, and a child that keeps its streams open, are ended.
-func TestStays(t *testing.T) {
+// TestRemainingAgentIsEnded: an agent that stays after its stdin ends, and a child that keeps its streams open, are ended.
+func TestRemainingAgentIsEnded(t *testing.T) {
 	var dir string
 	result, _, err := runAttempt(t, `{"stay":true,"turns":[{"steps":[{"spawn":"child"},{"ignore_term":true},{"say":"ok"}]}]}`, "", func(r *sdk.ExecuteRequest) {
 		dir, r.Grace = r.WorkDir, 20*time.Millisecond
@@ -226,8 +226,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestCancelUnheard: an agent that ignores the cancellation is ended.
-func TestCancelUnheard(t *testing.T) {
+// TestCancelIsIgnored: an agent that ignores the cancellation is ended.
+func TestCancelIsIgnored(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	x := &plugintest.Exchange{OnOutput: func(c sdk.OutputChunk) {

@@ -37,11 +37,11 @@ type peer struct {
 	// block. A nil function means that there is no such method.
 	onRequest func(method string, params json.RawMessage) func() any
 
-	mu      sync.Mutex // guards:
-	out     io.Writer
-	lastID  int
-	waiting map[string]chan message
-	spoke   bool
+	mu       sync.Mutex // guards:
+	out      io.Writer
+	lastID   int
+	waiting  map[string]chan message
+	received bool
 
 	answers sync.WaitGroup
 }
@@ -53,11 +53,11 @@ func (p *peer) attach(out io.Writer) {
 	p.out = out
 }
 
-// hasSpoken reports whether the other end wrote any message.
-func (p *peer) hasSpoken() bool {
+// hasReceived reports whether the other end wrote any message.
+func (p *peer) hasReceived() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.spoke
+	return p.received
 }
 
 // handleLine handles a line of the other end. Lines that are not messages are ignored, because agents sometimes log to
@@ -68,7 +68,7 @@ func (p *peer) handleLine(line []byte) {
 		return
 	}
 	p.mu.Lock()
-	p.spoke = true
+	p.received = true
 	p.mu.Unlock()
 	switch {
 	case m.Method == "":

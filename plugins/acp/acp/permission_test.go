@@ -77,8 +77,8 @@ func TestPermissionsConfigured(t *testing.T) {
 	}
 }
 
-// TestAskedTwice: two requests about a call are two calls for the kernel, each with its result.
-func TestAskedTwice(t *testing.T) {
+// TestRepeatedPermissionRequest: two requests about a call are two calls for the kernel, each with its result.
+func TestRepeatedPermissionRequest(t *testing.T) {
 	_, x, err := runAttempt(t, `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"},"allowed":[{"ask":{"toolCallId":"t1","title":"Run outside of the sandbox"},
 		"allowed":[{"update":{"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed"}}]}]}]}]}`, "", nil)
 	check(t, err)
@@ -98,16 +98,16 @@ func TestUnfinishedCalls(t *testing.T) {
 	}
 }
 
-// TestNoOptionFits: without a matching option the agent's request counts as cancelled.
-func TestNoOptionFits(t *testing.T) {
+// TestNoMatchingOption: without a matching option the agent's request counts as cancelled.
+func TestNoMatchingOption(t *testing.T) {
 	script := `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"},"options":[],"refused":[{"say":"so be it"}]}]}]}`
 	if result, _, err := runAttempt(t, script, "", nil); err != nil || result.Output != "so be it\n" {
 		t.Errorf("result %+v, error %v", result, err)
 	}
 }
 
-// TestDeniedForGood: the outcome is permission_denied if the agent cancels each turn after a refusal.
-func TestDeniedForGood(t *testing.T) {
+// TestFinalDenial: the outcome is permission_denied if the agent cancels each turn after a refusal.
+func TestFinalDenial(t *testing.T) {
 	x := &plugintest.Exchange{Default: sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no"}}
 	script := `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"}}],"result":{"stopReason":"cancelled"}}]}`
 	result, err := execute(t, x, script, "", nil)

@@ -33,10 +33,10 @@ func (a *attempt) verdict(end cliagent.End, now time.Time) (sdk.Outcome, *failur
 	case errors.As(a.err, &refused):
 		e.FinalStatus = outcome.Failure
 		e.Fault = parseFault(refused)
-	case !a.peer.hasSpoken() && end.Clean():
+	case !a.peer.hasReceived() && end.Clean():
 		e.FinalStatus = outcome.Failure
 		e.Fault = outcome.Fault{Codes: []string{noProtocol}, Message: "ended without a message of the Agent Client Protocol"}
-	case !a.peer.hasSpoken():
+	case !a.peer.hasReceived():
 		e.WroteEvents, e.Process, e.PlainLines = false, end.Process(), strings.Split(end.Stderr, "\n")
 	case a.err != nil && !errors.Is(a.err, errGone):
 		e.FinalStatus = outcome.Failure

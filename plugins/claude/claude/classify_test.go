@@ -23,8 +23,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestWords classifies the error codes that only Claude Code has, as in the version of the recorded streams.
-func TestWords(t *testing.T) {
+// TestErrorCodes classifies the error codes that only Claude Code has, as in the version of the recorded streams.
+func TestErrorCodes(t *testing.T) {
 	tests := map[string]outcome.Class{
 		"oauth_org_not_allowed": outcome.Login, "cloud_credential_error": outcome.Login,
 		"account_on_hold": outcome.Forbidden, "verification_required": outcome.Forbidden,

@@ -70,7 +70,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestParseBoundsWhatIsKept(t *testing.T) {
+func TestParseIsBounded(t *testing.T) {
 	v, record, ok := parseReply(`{"stop":true,"reason":"x` + strings.Repeat("é", maxReasonBytes) + `","essay":"` + strings.Repeat("x", maxRecordBytes) + `"}`)
 	if !ok || len(v.Reason) > maxReasonBytes || len(v.Reason) < maxReasonBytes-utf8.UTFMax || !utf8.ValidString(v.Reason) {
 		t.Errorf("reason of %d bytes", len(v.Reason))

@@ -43,7 +43,7 @@ func TestConforms(t *testing.T) {
 }
 
 // The schema is written by hand, so it must declare the keys that the structs read.
-func TestSchemaNamesWhatIsRead(t *testing.T) {
+func TestSchemaDeclaresAllKeys(t *testing.T) {
 	plugintest.SchemaKeys(t, schema, Config{}, "type")
 	var root struct{ Properties map[string]json.RawMessage }
 	if err := json.Unmarshal(schema, &root); err != nil {

@@ -30,7 +30,7 @@ func (p *performance) finish() (sdk.ExecuteResult, error) {
 	case p.reply.Failure != nil:
 		r.Outcome = cmp.Or(r.Outcome, sdk.OutcomeFailed)
 		return r, p.reply.Failure.newError(failure.ProviderFailed)
-	case r.Outcome == "" && r.ExitCode == 0 && p.leftNothing():
+	case r.Outcome == "" && r.ExitCode == 0 && p.isEmpty():
 		r.Outcome = sdk.OutcomeEmpty
 	case r.Outcome == "" && r.ExitCode == 0:
 		r.Outcome = sdk.OutcomeSucceeded
@@ -44,8 +44,8 @@ func (p *performance) finish() (sdk.ExecuteResult, error) {
 	return r, nil
 }
 
-// leftNothing reports whether the agent produced no output, no file and no tool call.
-func (p *performance) leftNothing() bool {
+// isEmpty reports whether the agent produced no output, no file and no tool call.
+func (p *performance) isEmpty() bool {
 	r := p.reply
 	return p.output.Len() == 0 && r.NoResult && r.Artifact == nil && r.RawArtifact == nil && r.ArtifactFile == "" && r.Progress == "" && len(r.ToolCalls) == 0
 }

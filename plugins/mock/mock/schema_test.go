@@ -13,7 +13,7 @@ import (
 )
 
 // The schemas are written by hand, so they must declare the keys that the structs read.
-func TestSchemasNameWhatIsRead(t *testing.T) {
+func TestSchemasDeclareAllKeys(t *testing.T) {
 	tests := []struct {
 		kind string
 		def  string

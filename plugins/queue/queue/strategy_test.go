@@ -54,7 +54,7 @@ func TestConforms(t *testing.T) {
 }
 
 // The schema is written by hand, so it must declare the keys that the struct reads.
-func TestSchemaNamesWhatIsRead(t *testing.T) {
+func TestSchemaDeclaresAllKeys(t *testing.T) {
 	plugintest.SchemaKeys(t, schema, Config{}, "type")
 }
 

@@ -26,15 +26,15 @@ const ManifestFile = "MANIFEST.json"
 
 // Manifest describes the content of an archive. It is the archive's first entry.
 type Manifest struct {
-	Format     int       `json:"format"` // [Format]
-	Session    string    `json:"session"`
-	RunID      string    `json:"run_id,omitempty"`
-	Status     string    `json:"status"`
-	Running    bool      `json:"running,omitempty"` // the session was running: the files may be from different moments
-	ExportedAt time.Time `json:"exported_at"`
-	Version    string    `json:"version"` // of the program
-	Files      []File    `json:"files"`   // by path
-	LeftOut    []LeftOut `json:"left_out,omitempty"`
+	Format     int           `json:"format"` // [Format]
+	Session    string        `json:"session"`
+	RunID      string        `json:"run_id,omitempty"`
+	Status     string        `json:"status"`
+	Running    bool          `json:"running,omitempty"` // the session was running: the files may be from different moments
+	ExportedAt time.Time     `json:"exported_at"`
+	Version    string        `json:"version"` // of the program
+	Files      []File        `json:"files"`   // by path
+	LeftOut    []OmittedFile `json:"left_out,omitempty"`
 }
 
 // File is a file of an archive.
@@ -51,8 +51,8 @@ type File struct {
 	modified time.Time
 }
 
-// LeftOut is a file of the session that is not in the archive.
-type LeftOut struct {
+// OmittedFile is a file of the session that is not in the archive.
+type OmittedFile struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
@@ -66,8 +66,8 @@ func Write(to io.Writer, root fs.FS, m *Manifest, secrets *redact.Redactor, spoo
 		if err != nil {
 			return err
 		}
-		if reason := unwanted(name, d); reason != "" {
-			m.LeftOut = append(m.LeftOut, LeftOut{name, reason})
+		if reason := exclusionReason(name, d); reason != "" {
+			m.LeftOut = append(m.LeftOut, OmittedFile{name, reason})
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -93,8 +93,8 @@ func Write(to io.Writer, root fs.FS, m *Manifest, secrets *redact.Redactor, spoo
 	return archive(to, m, spool)
 }
 
-// unwanted returns the reason for leaving out a file, "" for a file that belongs in the archive.
-func unwanted(name string, d fs.DirEntry) string {
+// exclusionReason returns the reason for leaving out a file, "" for a file that belongs in the archive.
+func exclusionReason(name string, d fs.DirEntry) string {
 	base := path.Base(name)
 	switch {
 	case name == "inbox":

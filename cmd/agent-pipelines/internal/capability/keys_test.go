@@ -63,7 +63,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestKeysOfNoSchema(t *testing.T) {
+func TestKeysOfInvalidSchema(t *testing.T) {
 	for _, text := range []string{"", "true", "null", "[]", `"object"`, "{", `{"properties": 5}`, `{"properties": {"a"`, `{"type": "object"}`} {
 		if got := Keys(json.RawMessage(text)); got != nil {
 			t.Errorf("%s: %+v", text, got)

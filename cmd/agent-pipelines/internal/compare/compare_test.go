@@ -228,7 +228,7 @@ func TestBounded(t *testing.T) {
 	if len(c.Plan) != 1 || len(c.Texts) != 1 || len(c.Nodes) != 1 {
 		t.Errorf("%+v", c)
 	}
-	if diff := cmp.Diff(compare.LeftOut{Plan: 49, Texts: 1, Nodes: 1}, c.LeftOut); diff != "" {
+	if diff := cmp.Diff(compare.Omissions{Plan: 49, Texts: 1, Nodes: 1}, c.LeftOut); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -24,11 +24,11 @@ type Comparison struct {
 	// Texts lists the outputs and artifacts that differ.
 	Texts []Text `json:"texts"`
 	// LeftOut counts the entries that Limit removed.
-	LeftOut LeftOut `json:"left_out"`
+	LeftOut Omissions `json:"left_out"`
 }
 
-// LeftOut counts the differences that are not listed; Nodes also counts equal nodes.
-type LeftOut struct {
+// Omissions counts the differences that are not listed; Nodes also counts equal nodes.
+type Omissions struct {
 	Plan   int `json:"plan,omitempty"`
 	Inputs int `json:"inputs,omitempty"`
 	Nodes  int `json:"nodes,omitempty"`
@@ -49,12 +49,12 @@ type Session struct {
 	Pipeline   string    `json:"pipeline,omitempty"`
 	StartedAt  time.Time `json:"started_at,omitzero"`
 	Iterations int       `json:"iterations"`
-	Took
+	Effort
 	Dir string `json:"dir"`
 }
 
-// Took is the effort, which never counts as a difference.
-type Took struct {
+// Effort is the effort, which never counts as a difference.
+type Effort struct {
 	Attempts   int      `json:"attempts"`
 	Retries    int      `json:"retries"` // repeated attempts and restarted stages
 	Tokens     *int64   `json:"tokens"`  // input and output; null if unknown
@@ -92,7 +92,7 @@ type Facts struct {
 	Visits     int      `json:"visits"`
 	Iterations int      `json:"iterations"`
 	Agents     []string `json:"agents,omitempty"` // provider, or provider/model, in the order of their first attempt
-	Took
+	Effort
 }
 
 // Text is an output or an artifact that differs or that only one session has.

@@ -146,13 +146,13 @@ func (s *Snapshot) session() Session {
 	}
 	if m != nil {
 		one.Pipeline = cmp.Or(m.Pipeline, one.Pipeline)
-		one.Iterations, one.Took = m.Iterations, newTook(m.Work, m.DurationMS)
+		one.Iterations, one.Effort = m.Iterations, newEffort(m.Work, m.DurationMS)
 	}
 	return one
 }
 
-func newTook(w timeline.Work, ms int64) Took {
-	return Took{Attempts: w.Attempts, Retries: w.Retries + w.StageRetries, Tokens: event.Sum(w.Usage.InputTokens, w.Usage.OutputTokens), CostUSD: w.Usage.CostUSD, DurationMS: ms}
+func newEffort(w timeline.Work, ms int64) Effort {
+	return Effort{Attempts: w.Attempts, Retries: w.Retries + w.StageRetries, Tokens: event.Sum(w.Usage.InputTokens, w.Usage.OutputTokens), CostUSD: w.Usage.CostUSD, DurationMS: ms}
 }
 
 // facts returns the facts of each node by label, and the labels in plan order.
@@ -164,7 +164,7 @@ func (s *Snapshot) facts() (all map[string]*Facts, order []string) {
 		label := s.labels[r.Path]
 		f := &Facts{Status: r.Status, Outcome: r.Outcome, Reason: s.normalize(r.Reason), Iterations: r.Iterations, Agents: s.agents[label]}
 		if m := s.Inspection.Metrics.Stage(r.Path); m != nil {
-			f.Visits, f.Iterations, f.Took = m.Visits, m.Iterations, newTook(m.Work, m.DurationMS)
+			f.Visits, f.Iterations, f.Effort = m.Visits, m.Iterations, newEffort(m.Work, m.DurationMS)
 		}
 		if r.Kind == plan.KindParallel {
 			f.Agents = s.blockAgents(label)

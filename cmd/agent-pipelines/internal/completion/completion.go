@@ -183,11 +183,11 @@ func (p *Place) value(v *kong.Value) {
 
 // offer adds the candidates that begin with Word.
 func (p *Place) offer(all ...Candidate) {
-	p.Candidates = append(p.Candidates, p.Begun(all)...)
+	p.Candidates = append(p.Candidates, p.MatchingCandidates(all)...)
 }
 
-// Begun returns the candidates that begin with Word, each with Prefix before it.
-func (p *Place) Begun(all []Candidate) []Candidate {
+// MatchingCandidates returns the candidates that begin with Word, each with Prefix before it.
+func (p *Place) MatchingCandidates(all []Candidate) []Candidate {
 	var begun []Candidate
 	for _, c := range all {
 		if strings.HasPrefix(c.Value, p.Word) {

@@ -88,14 +88,14 @@ func TestAt(t *testing.T) {
 	}
 }
 
-func TestPlaceKnowsTheWordsBefore(t *testing.T) {
+func TestPlaceIncludesEarlierArguments(t *testing.T) {
 	got := at("run", "--depth", "3", "build", "--start=te")
 	got.Candidates = nil
 	want := completion.Place{Kind: completion.Node, Word: "te", Prefix: "--start=", Verb: []string{"run"}, Args: []string{"build"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	begun := got.Begun([]completion.Candidate{{Value: "test", Description: "tests"}, {Value: "build"}})
+	begun := got.MatchingCandidates([]completion.Candidate{{Value: "test", Description: "tests"}, {Value: "build"}})
 	if diff := cmp.Diff([]completion.Candidate{{Value: "--start=test", Description: "tests"}}, begun); diff != "" {
 		t.Error(diff)
 	}

@@ -13,8 +13,8 @@ type Result struct {
 	ExitCode int `json:"exit_code"`
 }
 
-// Started describes a session that was started in the background and its process.
-type Started struct {
+// BackgroundSession describes a session that was started in the background and its process.
+type BackgroundSession struct {
 	Session string `json:"session"`
 	Host
 	// Ended reports that the process has ended already, with ExitCode and Output.

@@ -85,11 +85,11 @@ func words[T ~string](all ...T) *jsonschema.Schema {
 	return s
 }
 
-// drawn is a [graph.Node] whose schema is written in full. Inside it, nodes refer to that schema,
+// nodeSchema is a [graph.Node] whose schema is written in full. Inside it, nodes refer to that schema,
 // because nodes contain nodes.
-type drawn graph.Node
+type nodeSchema graph.Node
 
 func nested(types map[reflect.Type]*jsonschema.Schema) (map[string]*jsonschema.Schema, error) {
-	node, err := jsonschema.ForType(reflect.TypeFor[drawn](), &jsonschema.ForOptions{TypeSchemas: types})
+	node, err := jsonschema.ForType(reflect.TypeFor[nodeSchema](), &jsonschema.ForOptions{TypeSchemas: types})
 	return map[string]*jsonschema.Schema{"node": node}, err
 }

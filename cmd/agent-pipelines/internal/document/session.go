@@ -44,8 +44,8 @@ type Export struct {
 	bundle.Manifest
 }
 
-// Removed lists the sessions that were removed, or that a dry run would remove.
-type Removed struct {
+// RemovedSessions lists the sessions that were removed, or that a dry run would remove.
+type RemovedSessions struct {
 	Removed []string `json:"removed"`
 	Would   []string `json:"would_remove,omitempty"`
 }

@@ -107,7 +107,7 @@ func (t *table) stage(s *timeline.Stage, session []label) {
 	for _, r := range []struct {
 		rung  string
 		count int
-	}{{event.RungAttempt, s.Retries}, {event.RungStage, s.StageRetries}, {event.RungArtifact, s.Heals}} {
+	}{{event.RungAttempt, s.Retries}, {event.RungStage, s.StageRetries}, {event.RungArtifact, s.ArtifactRetries}} {
 		t.add(metric{"retries_total", "Attempts and stages that were made again.", counter}, float64(r.count), labels, label{"rung", r.rung})
 	}
 	for kind, count := range s.Usage.Tokens() { // unknown numbers are not 0

@@ -133,7 +133,7 @@ func newNode(n *plan.Node) Node {
 		if n.Provider != nil {
 			note(n.Provider.EventName())
 		}
-		note(ending(n.Termination))
+		note(terminationText(n.Termination))
 	}
 	if n.Steps != nil {
 		note("a step for each of " + n.Steps.Path + " of " + n.Steps.From)
@@ -156,8 +156,8 @@ func newBranch(n *plan.Node, b *plan.BlockProvider) Node {
 	return Node{ID: b.ID(), Notes: []string{strings.Join(stages, " → ")}}
 }
 
-// ending describes how often a stage is iterated, "" for once.
-func ending(t plan.Termination) string {
+// terminationText describes how often a stage is iterated, "" for once.
+func terminationText(t plan.Termination) string {
 	most := t.Max()
 	switch kind := t.Type(); {
 	case kind == plan.TypeFixed && most == 1:

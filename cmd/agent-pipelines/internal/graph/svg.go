@@ -11,13 +11,13 @@ import (
 
 // These are the measures of a drawing, in pixels.
 const (
-	rowGap    = 44 // between boxes, with space for a label
-	lineSpace = 18
-	letter    = 7.3 // assumed width of a letter; rather too large, because texts are not cut
-	padding   = 12
-	arrival   = 10 // from the top of a box to an arriving arc
-	departure = 18 // between arcs that leave a box
-	lane      = 22 // between arcs that lead beside the boxes
+	rowGap     = 44 // between boxes, with space for a label
+	lineSpace  = 18
+	letter     = 7.3 // assumed width of a letter; rather too large, because texts are not cut
+	padding    = 12
+	arrival    = 10 // from the top of a box to an arriving arc
+	departure  = 18 // between arcs that leave a box
+	arcSpacing = 22 // between arcs that lead beside the boxes
 )
 
 // style is the style sheet for light and dark surroundings. It repeats the colors, because not every viewer of SVG files
@@ -72,7 +72,7 @@ func (d *drawing) place() {
 	}
 	arcs := map[[2]int]float64{} // number by node and side
 	for _, e := range d.g.Edges {
-		if from := [2]int{e.From, e.side()}; !d.g.ahead(e) {
+		if from := [2]int{e.From, e.side()}; !d.g.isForward(e) {
 			arcs[from]++
 			d.departures[e] = arrival + arcs[from]*departure
 		}
@@ -90,7 +90,7 @@ func (d *drawing) place() {
 		if word == done {
 			b.x = d.spine - b.width/2
 		} else {
-			x = max(x, left+widest/2) + 3*lane
+			x = max(x, left+widest/2) + 3*arcSpacing
 			b.x = x
 			x += b.width
 		}
@@ -102,16 +102,16 @@ func (d *drawing) place() {
 // margins returns the space that the arcs and their labels need on both sides. The labels are between the boxes and
 // the arcs.
 func (d *drawing) margins() (left, right float64) {
-	var lanes [2]float64
+	var arcs [2]float64
 	for _, e := range d.g.Edges {
-		if d.g.ahead(e) {
+		if d.g.isForward(e) {
 			continue
 		}
 		side := e.side()
-		lanes[side]++
+		arcs[side]++
 		d.reach[side] = max(d.reach[side], float64(len(e.Text()))*letter*0.9)
 	}
-	return d.reach[0] + lanes[0]*lane + padding, d.reach[1] + lanes[1]*lane + padding
+	return d.reach[0] + arcs[0]*arcSpacing + padding, d.reach[1] + arcs[1]*arcSpacing + padding
 }
 
 // side returns the side of the boxes where an arc is drawn: 0 for the left, 1 for the right.
@@ -122,8 +122,8 @@ func (e Edge) side() int {
 	return 1
 }
 
-// byReach returns the edges. Edges that pass few nodes come first: their arcs are closest to the boxes.
-func (g Graph) byReach() []Edge {
+// edgesByLength returns the edges. Edges that pass few nodes come first: their arcs are closest to the boxes.
+func (g Graph) edgesByLength() []Edge {
 	reach := func(e Edge) int {
 		if e.End != "" {
 			return len(g.Nodes)
@@ -165,13 +165,13 @@ func (d *drawing) draw() {
 		fmt.Fprintf(&d.out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%.1f"/>`, b.x, b.y, b.width, b.height, b.height/2)
 		d.text("", "middle", b.x+b.width/2, b.middle()+4, word)
 	}
-	for _, e := range d.g.byReach() {
+	for _, e := range d.g.edgesByLength() {
 		from, to := d.boxes[e.From], d.ends[e.End]
 		if e.End == "" {
 			to = d.boxes[e.To]
 		}
 		switch {
-		case d.g.ahead(e):
+		case d.g.isForward(e):
 			d.down(from, to)
 		case e.End != "":
 			d.toEnd(e, from.right(), to)
@@ -215,7 +215,7 @@ func (d *drawing) down(from, to box) {
 
 // arc draws an edge around boxes to the side of a box, farther out than the previous edge on that side.
 func (d *drawing) arc(e Edge, x, toX, toY float64) {
-	y, outer := d.depart(e, x)
+	y, outer := d.startArc(e, x)
 	tip := 7.0
 	if outer < toX {
 		tip = -tip
@@ -226,15 +226,15 @@ func (d *drawing) arc(e Edge, x, toX, toY float64) {
 
 // toEnd draws an edge that leads past boxes into an end, from above.
 func (d *drawing) toEnd(e Edge, x float64, to box) {
-	y, outer := d.depart(e, x)
+	y, outer := d.startArc(e, x)
 	middle := to.x + to.width/2
 	fmt.Fprintf(&d.out, `<path d="M%.1f %.1fH%.1fV%.1fH%.1fV%.1f"/>`, x, y, outer, to.y-rowGap/2, middle, to.y-6)
 	fmt.Fprintf(&d.out, `<path class="tip" d="M%.1f %.1fl-4 -7h8z"/>`+"\n", middle, to.y)
 }
 
-// depart writes the label of an arc and returns at which height it leaves its box and how far out it runs.
-func (d *drawing) depart(e Edge, x float64) (y, outer float64) {
-	d.reach[e.side()] += lane
+// startArc writes the label of an arc and returns at which height it leaves its box and how far out it runs.
+func (d *drawing) startArc(e Edge, x float64) (y, outer float64) {
+	d.reach[e.side()] += arcSpacing
 	y = d.boxes[e.From].y + d.departures[e]
 	if e.back() {
 		d.label("end", x-6, y-3, e.Text())

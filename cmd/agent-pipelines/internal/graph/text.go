@@ -62,8 +62,8 @@ func writeInside(to io.Writer, margin string, n Node) {
 	}
 }
 
-// ahead reports whether an edge is drawn as the arrow to the next node, or from the last node to done.
-func (g Graph) ahead(e Edge) bool {
+// isForward reports whether an edge is drawn as the arrow to the next node, or from the last node to done.
+func (g Graph) isForward(e Edge) bool {
 	if e.From == len(g.Nodes)-1 {
 		return e.End == done
 	}
@@ -74,7 +74,7 @@ func (g Graph) ahead(e Edge) bool {
 func (g Graph) forward(i int) (text string, ok bool) {
 	var texts []string
 	for _, e := range g.Edges {
-		if e.From != i || !g.ahead(e) {
+		if e.From != i || !g.isForward(e) {
 			continue
 		}
 		ok = true
@@ -89,7 +89,7 @@ func (g Graph) forward(i int) (text string, ok bool) {
 func (g Graph) otherEdges(i int) []string {
 	var texts []string
 	for _, e := range g.Edges {
-		if e.From != i || g.ahead(e) {
+		if e.From != i || g.isForward(e) {
 			continue
 		}
 		arrow := "──▶ "

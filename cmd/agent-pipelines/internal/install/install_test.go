@@ -151,7 +151,7 @@ func TestInstallRefuses(t *testing.T) {
 }
 
 // An unusable file is replaced like any other, by force, and its version is unknown.
-func TestInstallOverWhatIsBroken(t *testing.T) {
+func TestInstallReplacesBrokenFile(t *testing.T) {
 	in := installer(t)
 	check(t, errors.Join(os.MkdirAll(in.Dir(), 0o755), os.WriteFile(in.path("echo"), []byte("broken"), 0o755)))
 	file := plugin(t, "p", "plugin echo 1.0.0")

@@ -38,7 +38,7 @@ type Row struct{ Term, Meaning string }
 // Pages renders the page of the command and the pages of its verbs, in the order of the grammar. Verbs below a verb
 // are on its page; hidden verbs and flags on none.
 func Pages(root *kong.Node, o Options) []Page {
-	verbs := shown(root)
+	verbs := visibleVerbs(root)
 	pages := []Page{{File: o.Program + ".1", Text: o.command(root, verbs)}}
 	for _, verb := range verbs {
 		pages = append(pages, Page{File: o.page(verb) + ".1", Text: o.verb(verb)})
@@ -46,8 +46,9 @@ func Pages(root *kong.Node, o Options) []Page {
 	return pages
 }
 
-// shown returns the visible verbs below a node, without verbs with brackets in their names, which cannot be typed.
-func shown(n *kong.Node) []*kong.Node {
+// visibleVerbs returns the visible verbs below a node, without verbs with brackets in their names, which cannot be
+// typed.
+func visibleVerbs(n *kong.Node) []*kong.Node {
 	return slices.DeleteFunc(slices.Clone(n.Children), func(c *kong.Node) bool { return c.Hidden || strings.HasPrefix(c.Name, "<") })
 }
 
@@ -90,7 +91,7 @@ func (o Options) verb(n *kong.Node) string {
 	r.section("NAME")
 	r.lines(o.page(n) + " - " + strings.TrimSuffix(n.Help, "."))
 	r.section("SYNOPSIS")
-	for _, leaf := range leaves(n) {
+	for _, leaf := range leafVerbs(n) {
 		r.synopsis(o.Program, leaf.Summary())
 	}
 	about, examples := cut(n.Detail)
@@ -100,7 +101,7 @@ func (o Options) verb(n *kong.Node) string {
 		r.text("It is also called " + strings.Join(n.Aliases, ", ") + ".")
 	}
 	r.text(about)
-	if children := shown(n); len(children) > 0 {
+	if children := visibleVerbs(n); len(children) > 0 {
 		r.section("VERBS")
 		for _, child := range children {
 			o.below(&r, child)
@@ -134,7 +135,7 @@ func (o Options) below(r *roff, n *kong.Node) {
 	if len(examples) > 0 {
 		r.literal(examples)
 	}
-	for _, child := range shown(n) {
+	for _, child := range visibleVerbs(n) {
 		o.below(r, child)
 	}
 }
@@ -155,15 +156,15 @@ func (o Options) flags(r *roff, flags []*kong.Flag) {
 
 func visible(f *kong.Flag) bool { return !f.Hidden }
 
-// leaves returns the verbs without subcommands below a node, or the node itself.
-func leaves(n *kong.Node) []*kong.Node {
-	children := shown(n)
+// leafVerbs returns the verbs without subcommands below a node, or the node itself.
+func leafVerbs(n *kong.Node) []*kong.Node {
+	children := visibleVerbs(n)
 	if len(children) == 0 {
 		return []*kong.Node{n}
 	}
 	var all []*kong.Node
 	for _, child := range children {
-		all = append(all, leaves(child)...)
+		all = append(all, leafVerbs(child)...)
 	}
 	return all
 }

@@ -9,7 +9,7 @@ import (
 )
 
 type artifactsIn struct {
-	named
+	sessionArgument
 	All bool `json:"all,omitempty" jsonschema:"every version, not only the newest of each node"`
 }
 
@@ -29,7 +29,7 @@ func (s *server) artifacts(ctx context.Context, _ call, in artifactsIn) (out art
 }
 
 type readArtifactIn struct {
-	named
+	sessionArgument
 	Node   string `json:"node" jsonschema:"the node's id or path; input is the run's input"`
 	Offset int    `json:"offset,omitempty" jsonschema:"where to begin, in bytes; default 0"`
 }
@@ -41,7 +41,7 @@ type readArtifactOut struct {
 }
 
 func (s *server) readArtifact(ctx context.Context, _ call, in readArtifactIn) (out readArtifactOut, err error) {
-	if err := word("node", in.Node); err != nil {
+	if err := checkName("node", in.Node); err != nil {
 		return out, err
 	}
 	return out, s.Use(ctx, func(e *engine.Engine) error {

@@ -7,14 +7,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
-type nothing struct{}
+type noArguments struct{}
 
 type listPipelinesOut struct {
 	Pipelines []authoring.PipelineInfo `json:"pipelines"`
 	Stages    []authoring.StageInfo    `json:"stages"`
 }
 
-func (s *server) listPipelines(ctx context.Context, _ call, _ nothing) (out listPipelinesOut, err error) {
+func (s *server) listPipelines(ctx context.Context, _ call, _ noArguments) (out listPipelinesOut, err error) {
 	return out, s.Use(ctx, func(e *engine.Engine) error {
 		if out.Pipelines, err = e.Authoring().Pipelines(ctx); err != nil {
 			return err

@@ -18,7 +18,7 @@ const (
 )
 
 type eventsIn struct {
-	named
+	sessionArgument
 	After       int64 `json:"after,omitempty" jsonschema:"only events with a higher number (seq); default 0, which is all"`
 	Limit       int   `json:"limit,omitempty" jsonschema:"how many at most, 1 to 200; default 50"`
 	WaitSeconds int   `json:"wait_seconds,omitempty" jsonschema:"wait so long at most for the next event, 0 to 300; default 0"`

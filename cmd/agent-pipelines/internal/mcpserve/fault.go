@@ -14,10 +14,10 @@ import (
 // metaFault is the key in a result's metadata under which programs find its error.
 const metaFault = "agent-pipelines/error"
 
-// reported is the error that the command printed.
-type reported struct{ fault json.RawMessage }
+// printedError is the error that the command printed.
+type printedError struct{ fault json.RawMessage }
 
-func (e *reported) Error() string { return words(e.fault) }
+func (e *printedError) Error() string { return words(e.fault) }
 
 // refusal returns the result of a failed call: the error as text for the model, and as JSON under metaFault.
 func refusal(err error) *mcp.CallToolResult {
@@ -28,7 +28,7 @@ func refusal(err error) *mcp.CallToolResult {
 }
 
 func faultJSON(err error) json.RawMessage {
-	var printed *reported
+	var printed *printedError
 	if errors.As(err, &printed) {
 		return printed.fault
 	}

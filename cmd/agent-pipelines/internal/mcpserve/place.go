@@ -29,7 +29,7 @@ func wrong(message, hint string) error { return cli.UsageError(message, "%s", hi
 // within refuses a path that is outside of the project or leads out of it.
 func within(project, label, path string) error {
 	hint := "name a file or directory of the project, relative to " + project
-	if err := word(label, path); err != nil {
+	if err := checkName(label, path); err != nil {
 		return err
 	}
 	if !filepath.IsLocal(path) {
@@ -56,7 +56,7 @@ func namesOrPaths(project string, all ...string) error {
 		return wrong(fmt.Sprintf("there are %d names", len(all)), fmt.Sprintf("give %d at most", maxMany))
 	}
 	for _, value := range all {
-		if err := word("name", value); err != nil {
+		if err := checkName("name", value); err != nil {
 			return err
 		}
 		if _, err := os.Lstat(filepath.Join(project, value)); err != nil && !strings.ContainsRune(value, filepath.Separator) && value != ".." {
@@ -69,8 +69,8 @@ func namesOrPaths(project string, all ...string) error {
 	return nil
 }
 
-// word refuses invalid names.
-func word(label, value string) error {
+// checkName refuses invalid names.
+func checkName(label, value string) error {
 	switch {
 	case value == "":
 		return wrong(label+" is empty", "give it a value, or leave it out")
@@ -88,7 +88,7 @@ func key(label, value string) error {
 	if strings.Contains(value, "=") {
 		return wrong(label+" has a =", "names have none")
 	}
-	return word(label, value)
+	return checkName(label, value)
 }
 
 // text refuses texts that are too long or not valid.
@@ -105,7 +105,7 @@ func text(label, value string) error {
 
 // checkText refuses an invalid name of a session, and a text that is invalid or too long for an event.
 func checkText(session, label, value string) error {
-	if err := word("session", session); err != nil {
+	if err := checkName("session", session); err != nil {
 		return err
 	}
 	if len(value) > event.MaxText {

@@ -45,7 +45,7 @@ func FuzzWithin(f *testing.F) {
 	})
 }
 
-func TestWithinTakesWhatIsInside(t *testing.T) {
+func TestWithinAcceptsInnerPaths(t *testing.T) {
 	root := t.TempDir()
 	if err := os.Mkdir(filepath.Join(root, "dir"), 0o755); err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestCaller(t *testing.T) {
 	}
 }
 
-func TestShown(t *testing.T) {
+func TestStructuredOutput(t *testing.T) {
 	type out struct {
 		Text string         `json:"text"`
 		Deep map[string]any `json:"deep"`

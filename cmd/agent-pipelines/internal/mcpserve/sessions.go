@@ -78,13 +78,13 @@ func number(name string, value, few, most int) (int, error) {
 	}
 }
 
-// named is the argument that nearly every tool has.
-type named struct {
+// sessionArgument is the argument that nearly every tool has.
+type sessionArgument struct {
 	Session string `json:"session" jsonschema:"the session's name"`
 }
 
 type statusIn struct {
-	named
+	sessionArgument
 	WaitSeconds int `json:"wait_seconds,omitempty" jsonschema:"wait so long at most for the session to rest or to ask, 0 to 300; default 0"`
 }
 
@@ -162,7 +162,7 @@ func (s *server) next(st statusOut) []string {
 }
 
 type whyIn struct {
-	named
+	sessionArgument
 	Limit int `json:"limit,omitempty" jsonschema:"how many of the things that led to it, 1 to 200; default 20"`
 }
 

@@ -50,7 +50,7 @@ func (in *runIn) check(s *server) error {
 		return err
 	}
 	for _, value := range slices.DeleteFunc(slices.Concat([]string{in.Session, in.Provider, in.Model, in.StartAt, in.ExitAfter}, in.Skip), empty) {
-		if err := word("a name", value); err != nil {
+		if err := checkName("a name", value); err != nil {
 			return err
 		}
 	}
@@ -164,7 +164,7 @@ func (in *runIn) context() []string {
 }
 
 type startOut struct {
-	document.Started
+	document.BackgroundSession
 	Next []string `json:"next" jsonschema:"the possible next steps"`
 }
 
@@ -177,7 +177,7 @@ func (s *server) start(ctx context.Context, _ call, in runIn) (startOut, error) 
 
 // begin starts or resumes a session in the background.
 func (s *server) begin(ctx context.Context, line []string) (out startOut, err error) {
-	if err := s.run(ctx, line, &out.Started); err != nil {
+	if err := s.run(ctx, line, &out.BackgroundSession); err != nil {
 		return out, err
 	}
 	out.Next = []string{"status with wait_seconds waits until it rests or asks", "events shows its progress"}
@@ -201,7 +201,7 @@ func (s *server) run(ctx context.Context, line []string, to any) error {
 		return fmt.Errorf("read the command's output: %w", err)
 	}
 	if refused.Error != nil {
-		return &reported{refused.Error}
+		return &printedError{refused.Error}
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func (s *server) dryRun(ctx context.Context, _ call, in dryRunIn) (out dryRunOut
 		return out, wrong(fmt.Sprintf("assume names %d nodes", len(in.Assume)), fmt.Sprintf("name %d at most", maxMany))
 	}
 	for _, node := range slices.Sorted(maps.Keys(in.Assume)) {
-		if err := errors.Join(key("the name of a node", node), word("an outcome", in.Assume[node])); err != nil {
+		if err := errors.Join(key("the name of a node", node), checkName("an outcome", in.Assume[node])); err != nil {
 			return out, err
 		}
 		line = append(line, "--assume="+node+"="+in.Assume[node])
@@ -247,7 +247,7 @@ func (s *server) dryRun(ctx context.Context, _ call, in dryRunIn) (out dryRunOut
 }
 
 type resumeIn struct {
-	named
+	sessionArgument
 	Context string `json:"context,omitempty" jsonschema:"text for the next prompts"`
 }
 
@@ -267,7 +267,7 @@ func (s *server) resumeSession(ctx context.Context, c call, session, context str
 }
 
 type controlIn struct {
-	named
+	sessionArgument
 	Reason string `json:"reason,omitempty" jsonschema:"why, for the journal"`
 }
 

@@ -30,7 +30,7 @@ func (s *server) questions(ctx context.Context, _ call, in questionsIn) (out que
 
 // shownQuestion names a question and the version of it that the client saw.
 type shownQuestion struct {
-	named
+	sessionArgument
 	Question string `json:"question" jsonschema:"its id"`
 	Digest   string `json:"digest" jsonschema:"its digest, as the tool questions showed it"`
 	Stay     bool   `json:"stay,omitempty" jsonschema:"only record the answer: do not resume the session"`
@@ -76,7 +76,7 @@ func (s *server) skipCall(ctx context.Context, c call, in shownQuestion) (answer
 const restLimit = 10 * time.Second
 
 func (s *server) answer(ctx context.Context, c call, q shownQuestion, answer, text string) (out answerOut, err error) {
-	if err := errors.Join(checkText(q.Session, "the text", text), word("question", q.Question), word("digest", q.Digest)); err != nil {
+	if err := errors.Join(checkText(q.Session, "the text", text), checkName("question", q.Question), checkName("digest", q.Digest)); err != nil {
 		return out, err
 	}
 	var st *engine.Status

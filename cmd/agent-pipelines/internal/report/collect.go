@@ -26,8 +26,8 @@ type Decision struct {
 	Location event.Location
 }
 
-// Because returns the reason for the decision.
-func (d *Decision) Because() string {
+// ReasonText returns the reason for the decision.
+func (d *Decision) ReasonText() string {
 	if d.Failure != nil && d.Reason == "" {
 		return event.Truncate(d.Failure.Message, 1<<10)
 	}
@@ -43,7 +43,7 @@ type Collector struct {
 	decisions bounded[*Decision]
 	questions bounded[*timeline.Question]
 	failures  bounded[*timeline.Failure]
-	lanes     lanes
+	nodeRows  nodeRows
 	series    series
 }
 
@@ -58,7 +58,7 @@ func (c *Collector) reset() {
 	*c = Collector{
 		timeline: c.timeline, redact: c.redact, rows: newBounded[Iteration](maxIterations), decisions: newBounded[*Decision](maxRows),
 		questions: newBounded[*timeline.Question](maxRows), failures: newBounded[*timeline.Failure](maxRows),
-		lanes: lanes{by: map[event.Location]*lane{}, list: bounded[*lane]{lasts: maxLanes}},
+		nodeRows: nodeRows{by: map[event.Location]*nodeRow{}, list: bounded[*nodeRow]{lasts: maxNodeRows}},
 	}
 }
 
@@ -87,7 +87,7 @@ func (c *Collector) Observe(e timeline.Entry) {
 	if e.NewQuestion != nil {
 		c.questions.add(e.NewQuestion)
 	}
-	c.lanes.observe(e)
+	c.nodeRows.observe(e)
 }
 
 // These are the maximum lengths of texts, in columns.

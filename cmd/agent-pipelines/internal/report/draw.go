@@ -13,8 +13,8 @@ import (
 // These are the sizes of drawings, in units of their view boxes.
 const (
 	wide       = 1000.0
-	names      = 190.0 // width of the lanes' names
-	row        = 24.0
+	names      = 190.0 // width of the names of rows
+	rowHeight  = 24.0
 	chartWide  = 480.0
 	chartHigh  = 150.0
 	chartLeft  = 8.0
@@ -55,44 +55,44 @@ func (a axis) x(at time.Time) float64 {
 }
 
 func (c *Collector) axis(left, width float64) axis {
-	return axis{from: c.timeline.Began(), to: c.timeline.Latest(), gaps: c.lanes.gaps, margin: left, width: width}
+	return axis{from: c.timeline.Began(), to: c.timeline.Latest(), gaps: c.nodeRows.gaps, margin: left, width: width}
 }
 
-// laneChart draws a row for each lane with its attempts, and the time in which no kernel held the session.
-func (c *Collector) laneChart() (drawing template.HTML, left int) {
-	lanes, left := c.lanes.list.all()
-	if len(lanes) == 0 || c.timeline.Began().IsZero() {
+// drawRows draws each row with its attempts, and the time in which no kernel held the session.
+func (c *Collector) drawRows() (drawing template.HTML, left int) {
+	rows, left := c.nodeRows.list.all()
+	if len(rows) == 0 || c.timeline.Began().IsZero() {
 		return "", left
 	}
 	a := c.axis(names, wide-names-10)
-	high := row*float64(len(lanes)) + 26
+	high := rowHeight*float64(len(rows)) + 26
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="timeline" role="img" aria-label="timeline" viewBox="0 0 %.0f %.0f">`, wide, high)
 	for _, g := range a.gaps {
 		x := a.x(g.start)
-		fmt.Fprintf(&b, `<g><title>no kernel held the session for %s</title><path class="gap" d="M%.1f 0V%.0f"/></g>`, screen.Took(g.end.Sub(g.start)), x, high-22)
+		fmt.Fprintf(&b, `<g><title>no kernel held the session for %s</title><path class="gap" d="M%.1f 0V%.0f"/></g>`, screen.DurationText(g.end.Sub(g.start)), x, high-22)
 	}
-	for i, lane := range lanes {
-		c.lane(&b, a, lane, float64(i)*row)
+	for i, row := range rows {
+		c.drawRow(&b, a, row, float64(i)*rowHeight)
 	}
 	fmt.Fprintf(&b, `<text class="tick" x="%.0f" y="%.0f">0</text><text class="tick" text-anchor="end" x="%.0f" y="%.0f">%s of work</text></svg>`,
-		names, high-6, wide-10, high-6, screen.Took(a.work(a.to)))
+		names, high-6, wide-10, high-6, screen.DurationText(a.work(a.to)))
 	return template.HTML(b.String()), left //nolint:gosec // everything in it is a number or escaped
 }
 
-// maxName bounds the name of a lane, in columns.
+// maxName bounds the name of a row, in columns.
 const maxName = 26
 
-func (c *Collector) lane(b *strings.Builder, a axis, lane *lane, y float64) {
-	end := lane.end
+func (c *Collector) drawRow(b *strings.Builder, a axis, row *nodeRow, y float64) {
+	end := row.end
 	if end.IsZero() {
 		end = c.timeline.Latest()
 	}
-	fmt.Fprintf(b, `<text x="%.0f" y="%.1f" text-anchor="end">%s</text>`, names-8, y+16, html.EscapeString(screen.Cut(c.line(lane.name), maxName)))
-	from, to := a.x(lane.start), a.x(end)
+	fmt.Fprintf(b, `<text x="%.0f" y="%.1f" text-anchor="end">%s</text>`, names-8, y+16, html.EscapeString(screen.Cut(c.line(row.name), maxName)))
+	from, to := a.x(row.start), a.x(end)
 	fmt.Fprintf(b, `<g><title>%s</title><rect class="lane %s" x="%.1f" y="%.1f" width="%.1f" height="16" rx="3"/></g>`,
-		html.EscapeString(strings.TrimSpace(fmt.Sprintf("%s %s, %s", c.line(lane.name), c.line(lane.outcome), screen.Took(a.work(end)-a.work(lane.start))))), good(lane.outcome), from, y+5, max(to-from, 2))
-	spans, _ := lane.spans.all() // the lane's own rectangle shows the time of dropped spans
+		html.EscapeString(strings.TrimSpace(fmt.Sprintf("%s %s, %s", c.line(row.name), c.line(row.outcome), screen.DurationText(a.work(end)-a.work(row.start))))), outcomeClass(row.outcome), from, y+5, max(to-from, 2))
+	spans, _ := row.spans.all() // the row's own rectangle shows the time of dropped spans
 	for _, s := range spans {
 		end, class := s.end, "span"
 		if end.IsZero() {
@@ -103,7 +103,7 @@ func (c *Collector) lane(b *strings.Builder, a axis, lane *lane, y float64) {
 			class += " bad"
 		}
 		x, to := a.x(s.start), a.x(end)
-		fmt.Fprintf(b, `<g><title>iteration %d, %s</title><rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="10" rx="2"/></g>`, s.iteration, screen.Took(a.work(end)-a.work(s.start)), class, x, y+8, max(to-x-0.6, 1))
+		fmt.Fprintf(b, `<g><title>iteration %d, %s</title><rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="10" rx="2"/></g>`, s.iteration, screen.DurationText(a.work(end)-a.work(s.start)), class, x, y+8, max(to-x-0.6, 1))
 	}
 }
 
@@ -128,6 +128,6 @@ func (c *Collector) chart(title string, value func(point) float64, words func(fl
 	fmt.Fprintf(&b, `<svg class="chart" role="img" aria-label="%s" viewBox="0 0 %.0f %.0f">`, html.EscapeString(title), chartWide, chartHigh)
 	fmt.Fprintf(&b, `<path class="axis" d="M%.1f %.1fH%.1f"/><path class="area" d="%sV%.1fZ"/><path class="curve" d="%s"/>`, chartLeft, floor, chartWide-chartLeft, line.String(), floor, line.String())
 	fmt.Fprintf(&b, `<text x="%.1f" y="14">%s: %s</text>`, chartLeft, html.EscapeString(title), html.EscapeString(words(top)))
-	fmt.Fprintf(&b, `<text class="tick" x="%.1f" y="%.1f">0</text><text class="tick" text-anchor="end" x="%.1f" y="%.1f">%s of work</text></svg>`, chartLeft, chartHigh-6, chartWide-chartLeft, chartHigh-6, screen.Took(a.work(a.to)))
+	fmt.Fprintf(&b, `<text class="tick" x="%.1f" y="%.1f">0</text><text class="tick" text-anchor="end" x="%.1f" y="%.1f">%s of work</text></svg>`, chartLeft, chartHigh-6, chartWide-chartLeft, chartHigh-6, screen.DurationText(a.work(a.to)))
 	return template.HTML(b.String()) //nolint:gosec // everything in it is a number or escaped
 }

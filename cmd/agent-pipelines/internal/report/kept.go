@@ -130,13 +130,13 @@ func (s *series) all() []point {
 
 // These are the largest numbers of parts of a drawing.
 const (
-	maxLanes = 60
-	maxSpans = 300 // of a lane
-	maxGaps  = 200
+	maxNodeRows = 60
+	maxSpans    = 300 // of a row
+	maxGaps     = 200
 )
 
-// lane is a row of the timeline: a visit of a node, or the work of a provider on a stage of a parallel block.
-type lane struct {
+// nodeRow is a row of the timeline: a visit of a node, or the work of a provider on a stage of a parallel block.
+type nodeRow struct {
 	name       string
 	start, end time.Time // end is zero before the end
 	outcome    string
@@ -151,76 +151,76 @@ type span struct {
 }
 
 // stop ends the current attempt.
-func (l *lane) stop(at time.Time, bad bool) {
-	if n := len(l.spans.last); n > 0 && l.spans.last[n-1].end.IsZero() {
-		l.spans.last[n-1].end, l.spans.last[n-1].bad = at, bad
+func (r *nodeRow) stop(at time.Time, bad bool) {
+	if n := len(r.spans.last); n > 0 && r.spans.last[n-1].end.IsZero() {
+		r.spans.last[n-1].end, r.spans.last[n-1].bad = at, bad
 	}
 }
 
-// finish ends the work of the lane.
-func (l *lane) finish(at time.Time, outcome string) {
-	l.end, l.outcome = at, outcome
-	l.stop(at, true)
+// finish ends the work of the row.
+func (r *nodeRow) finish(at time.Time, outcome string) {
+	r.end, r.outcome = at, outcome
+	r.stop(at, true)
 }
 
-// lanes holds the lanes of a session in the order in which they began.
-type lanes struct {
-	by   map[event.Location]*lane // by location without step and iteration
-	list bounded[*lane]
+// nodeRows holds the rows of a session in the order in which they began.
+type nodeRows struct {
+	by   map[event.Location]*nodeRow // by location without step and iteration
+	list bounded[*nodeRow]
 	gaps []span // in which no kernel held the session
 }
 
 // observe adds the next entry of the timeline.
-func (l *lanes) observe(e timeline.Entry) {
+func (r *nodeRows) observe(e timeline.Entry) {
 	if !e.IdleSince.IsZero() {
-		l.addGap(e.IdleSince, e.Time)
+		r.addGap(e.IdleSince, e.Time)
 	}
 	switch {
 	case e.Type == event.NodeStart && e.Cursor != nil:
-		l.lane(e)
+		r.row(e)
 	case e.Type == event.IterationStart || e.Retry != nil:
-		lane := l.lane(e)
-		lane.end = time.Time{} // a resume continues a lane that had ended
-		lane.stop(e.Time, true)
-		lane.spans.add(span{start: e.Time, iteration: e.Location.Iteration})
+		row := r.row(e)
+		row.end = time.Time{} // a resume continues a row that had ended
+		row.stop(e.Time, true)
+		row.spans.add(span{start: e.Time, iteration: e.Location.Iteration})
 	case e.Completed:
-		l.lane(e).stop(e.Time, Iteration{e.Iteration}.Outcome() != "success")
+		r.row(e).stop(e.Time, Iteration{e.Iteration}.Outcome() != "success")
 	case e.Failure != nil:
-		l.lane(e).stop(e.Time, true)
+		r.row(e).stop(e.Time, true)
 	case e.Provider != nil:
-		for at, lane := range l.by {
-			if at.Branch == e.Location.Branch && at.Branch != "" && at.Outer() == e.Location.Node && lane.end.IsZero() {
-				lane.finish(e.Time, e.Provider.Status)
+		for at, row := range r.by {
+			if at.Branch == e.Location.Branch && at.Branch != "" && at.Outer() == e.Location.Node && row.end.IsZero() {
+				row.finish(e.Time, e.Provider.Status)
 			}
 		}
 	case e.NodeEnd != nil:
-		l.lane(e).finish(e.Time, cmp.Or(e.NodeEnd.Outcome, e.NodeEnd.Status))
+		r.row(e).finish(e.Time, cmp.Or(e.NodeEnd.Outcome, e.NodeEnd.Status))
 	}
 }
 
-func (l *lanes) addGap(from, to time.Time) {
-	if len(l.gaps) < maxGaps {
-		l.gaps = append(l.gaps, span{start: from, end: to})
+func (r *nodeRows) addGap(from, to time.Time) {
+	if len(r.gaps) < maxGaps {
+		r.gaps = append(r.gaps, span{start: from, end: to})
 	}
-	for _, lane := range l.by { // the gap cuts off all lanes
-		lane.stop(from, true)
+	for _, row := range r.by { // the gap cuts off all rows
+		row.stop(from, true)
 	}
 }
 
-// lane returns the lane of an entry. Steps share the lane of their node.
-func (l *lanes) lane(e timeline.Entry) *lane {
+// row returns the row of an entry. Steps share the row of their node.
+func (r *nodeRows) row(e timeline.Entry) *nodeRow {
 	at := e.Location
 	at.Step, at.Iteration = "", 0
-	if lane := l.by[at]; lane != nil {
-		return lane
+	if row := r.by[at]; row != nil {
+		return row
 	}
-	one := &lane{name: where(e.Name, at), start: e.Time, spans: bounded[span]{lasts: maxSpans}}
-	l.by[at] = one
-	l.list.add(one)
-	if len(l.by) > 8*maxLanes {
-		for at, old := range l.by {
+	one := &nodeRow{name: locationText(e.Name, at), start: e.Time, spans: bounded[span]{lasts: maxSpans}}
+	r.by[at] = one
+	r.list.add(one)
+	if len(r.by) > 8*maxNodeRows {
+		for at, old := range r.by {
 			if !old.end.IsZero() {
-				delete(l.by, at)
+				delete(r.by, at)
 			}
 		}
 	}

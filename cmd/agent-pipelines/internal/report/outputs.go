@@ -71,7 +71,7 @@ func (c *Collector) outputs(f Facts) (all []Output, left int) {
 
 // title returns the heading of an iteration's output.
 func (i Iteration) title() string {
-	return where(i.Stage, i.Location) + ", iteration " + strconv.Itoa(i.Location.Iteration)
+	return locationText(i.Stage, i.Location) + ", iteration " + strconv.Itoa(i.Location.Iteration)
 }
 
 // loop returns the location that all iterations of the same loop share.

@@ -46,7 +46,7 @@ type page struct {
 	Head              []namedText
 	Stages            []stage
 	Timeline          template.HTML
-	LanesLeft         int
+	RowsLeft          int
 	Tokens, Cost      template.HTML
 	Late              []string
 	Outputs           []Output
@@ -79,8 +79,8 @@ const maxChain = 25
 func (c *Collector) Write(to io.Writer, f Facts) error {
 	p := c.page(f)
 	t := template.New("page").Funcs(template.FuncMap{
-		"line": c.line, "lines": block, "brief": func(s string) string { return screen.Cut(c.line(s), maxSummary) }, "clock": clock, "took": screen.Took, "tokens": tokens, "cost": cost, "good": good,
-		"where": where, "then": then, "short": func(s string) string { return event.Truncate(s, 1<<10) }, "long": func(s string) string { return event.Truncate(s, 2<<10) },
+		"line": c.line, "lines": block, "brief": func(s string) string { return screen.Cut(c.line(s), maxSummary) }, "clock": clock, "duration": screen.DurationText, "tokens": tokens, "cost": cost, "good": outcomeClass,
+		"where": locationText, "then": retryText, "short": func(s string) string { return event.Truncate(s, 1<<10) }, "long": func(s string) string { return event.Truncate(s, 2<<10) },
 		"count": func(n int) string { return screen.Count(int64(n)) }, "size": screen.Count, "secret": screen.Secret,
 	})
 	t, err := t.Parse(pageText)
@@ -93,7 +93,7 @@ func (c *Collector) Write(to io.Writer, f Facts) error {
 func (c *Collector) page(f Facts) *page {
 	s := f.Status
 	p := &page{
-		Facts: f, StatusText: cmp.Or(string(s.Status), "never began"), Class: good(string(s.Status)), Style: template.CSS(styleText), //nolint:gosec // our own
+		Facts: f, StatusText: cmp.Or(string(s.Status), "never began"), Class: outcomeClass(string(s.Status)), Style: template.CSS(styleText), //nolint:gosec // our own
 		tables: tables{newTable(&c.rows), newTable(&c.decisions), newTable(&c.questions), newTable(&c.failures)},
 	}
 	if s.Crashed {
@@ -102,7 +102,7 @@ func (c *Collector) page(f Facts) *page {
 	if n := len(f.Why.Chain); n > maxChain {
 		p.Why.Chain, p.Why.LeftOut = f.Why.Chain[:maxChain], f.Why.LeftOut+n-maxChain
 	}
-	p.Timeline, p.LanesLeft = c.laneChart()
+	p.Timeline, p.RowsLeft = c.drawRows()
 	if c.series.tokens {
 		p.Tokens = c.chart("Tokens in and out", func(at point) float64 { return float64(at.tokens) }, func(v float64) string { return screen.Count(int64(v)) })
 	}
@@ -128,7 +128,7 @@ func (c *Collector) head(p *page) {
 	s, m := p.Status, p.Metrics
 	if m != nil {
 		p.Pipeline = m.Pipeline
-		add("Duration", screen.Took(time.Duration(m.DurationMS)*time.Millisecond))
+		add("Duration", screen.DurationText(time.Duration(m.DurationMS)*time.Millisecond))
 		add("Iterations", screen.Count(int64(m.Iterations)))
 		add("Attempts", fmt.Sprintf("%s, %d retries", screen.Count(int64(m.Attempts)), m.Retries))
 		add("Tokens", cmp.Or(tokens(m.Usage), "unknown"))
@@ -160,7 +160,7 @@ func stages(s *engine.Status, m *engine.Metrics) []stage {
 		if r.Status == "running" && s.Status != "running" { // the node waits with the session
 			row.Status = string(s.Status)
 		}
-		row.Class = good(row.Status)
+		row.Class = outcomeClass(row.Status)
 		if r.Status == "running" {
 			row.Class = "open"
 		}
@@ -169,7 +169,7 @@ func stages(s *engine.Status, m *engine.Metrics) []stage {
 		}
 		if at := m.Stage(r.Path); at != nil {
 			row.Attempts, row.Retries, row.Visits = at.Attempts, at.Retries+at.StageRetries, at.Visits
-			row.Duration, row.Tokens, row.Cost = screen.Took(time.Duration(at.DurationMS)*time.Millisecond), tokens(at.Usage), cost(at.Usage)
+			row.Duration, row.Tokens, row.Cost = screen.DurationText(time.Duration(at.DurationMS)*time.Millisecond), tokens(at.Usage), cost(at.Usage)
 		}
 		rows = append(rows, row)
 	}

@@ -129,7 +129,7 @@ func TestBounded(t *testing.T) {
 }
 
 // The page reports an unreadable output in its place, and a session without events has a page.
-func TestLacks(t *testing.T) {
+func TestMissingParts(t *testing.T) {
 	c := collect(1, unchanged)
 	if text := page(t, c, facts(func(string, int64) (string, bool, error) { return "", false, errors.New("it is gone") })); !strings.Contains(text, "it is gone") {
 		t.Error("a lost output is not reported")

@@ -35,8 +35,8 @@ func cost(u event.Usage) string {
 	return screen.Dollars(*u.CostUSD)
 }
 
-// where returns a location as text.
-func where(name string, at event.Location) string {
+// locationText returns a location as text.
+func locationText(name string, at event.Location) string {
 	if at.Step != "" {
 		name += ", step " + at.Step
 	}
@@ -49,8 +49,8 @@ func where(name string, at event.Location) string {
 	return name
 }
 
-// then describes how a failure was handled; d is nil if nothing was retried.
-func then(d *event.RetryData) string {
+// retryText describes how a failure was handled; d is nil if nothing was retried.
+func retryText(d *event.RetryData) string {
 	switch {
 	case d == nil:
 		return ""
@@ -63,8 +63,8 @@ func then(d *event.RetryData) string {
 	}
 }
 
-// good returns the CSS class of an outcome.
-func good(outcome string) string {
+// outcomeClass returns the CSS class of an outcome.
+func outcomeClass(outcome string) string {
 	switch outcome {
 	case "success", "skip", "complete", "completed", "skipped":
 		return "good"

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Placed is the result of writing files into a directory. The paths are relative to it, sorted.
-type Placed struct {
+// Result is the result of writing files into a directory. The paths are relative to it, sorted.
+type Result struct {
 	Written []string
 	// Existing lists the files that existed already: with the same contents, or [Shared].
 	Existing []string
@@ -40,25 +40,25 @@ func (e *ExistsError) Error() string {
 // Place writes files, by their slash-separated paths, into a directory, which it makes. No file is overwritten: the
 // error is *[ExistsError] if a file with other contents exists. Nothing is written outside of the directory, and after
 // a failure written files are removed.
-func Place(dir string, files map[string][]byte) (Placed, error) {
+func Place(dir string, files map[string][]byte) (Result, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return Placed{}, fmt.Errorf("make the directory: %w", err)
+		return Result{}, fmt.Errorf("make the directory: %w", err)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return Placed{}, fmt.Errorf("open the directory: %w", err)
+		return Result{}, fmt.Errorf("open the directory: %w", err)
 	}
 	defer root.Close()
 	missing, p, err := compared(root, dir, files)
 	if err != nil {
-		return Placed{}, err
+		return Result{}, err
 	}
 	for _, name := range missing {
 		if err := create(root, name, files[name]); err != nil {
 			for _, written := range p.Written {
 				err = errors.Join(err, root.Remove(written))
 			}
-			return Placed{}, fmt.Errorf("write into %s: %w", dir, err)
+			return Result{}, fmt.Errorf("write into %s: %w", dir, err)
 		}
 		p.Written = append(p.Written, name)
 	}
@@ -66,7 +66,7 @@ func Place(dir string, files map[string][]byte) (Placed, error) {
 }
 
 // compared finds out which files are missing and which can stay.
-func compared(root *os.Root, dir string, files map[string][]byte) (missing []string, p Placed, err error) {
+func compared(root *os.Root, dir string, files map[string][]byte) (missing []string, p Result, err error) {
 	var differ []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		current, err := root.ReadFile(name)
@@ -78,11 +78,11 @@ func compared(root *os.Root, dir string, files map[string][]byte) (missing []str
 		case err == nil || isDir(root, name):
 			differ = append(differ, name)
 		default:
-			return nil, Placed{}, fmt.Errorf("look into %s: %w", dir, err)
+			return nil, Result{}, fmt.Errorf("look into %s: %w", dir, err)
 		}
 	}
 	if len(differ) > 0 {
-		return nil, Placed{}, &ExistsError{Dir: dir, Files: differ}
+		return nil, Result{}, &ExistsError{Dir: dir, Files: differ}
 	}
 	return missing, p, nil
 }

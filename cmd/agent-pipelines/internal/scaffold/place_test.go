@@ -9,19 +9,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPlace(t *testing.T) {
+func TestPlaceFiles(t *testing.T) {
 	files := map[string][]byte{"a.txt": []byte("a"), "sub/b.sh": []byte("b"), Shared: []byte("runs")}
 	for _, tt := range []struct {
 		name      string
 		before    map[string]string
-		want      Placed
+		want      Result
 		conflicts []string
 	}{
-		{"an empty directory", nil, Placed{Written: []string{Shared, "a.txt", "sub/b.sh"}}, nil},
-		{"the same contents", map[string]string{"a.txt": "a"}, Placed{Written: []string{Shared, "sub/b.sh"}, Existing: []string{"a.txt"}}, nil},
-		{"a file that belongs to others as well", map[string]string{Shared: "other"}, Placed{Written: []string{"a.txt", "sub/b.sh"}, Existing: []string{Shared}}, nil},
-		{"other contents", map[string]string{"sub/b.sh": "c"}, Placed{}, []string{"sub/b.sh"}},
-		{"a directory in its place", map[string]string{"a.txt/x": ""}, Placed{}, []string{"a.txt"}},
+		{"an empty directory", nil, Result{Written: []string{Shared, "a.txt", "sub/b.sh"}}, nil},
+		{"the same contents", map[string]string{"a.txt": "a"}, Result{Written: []string{Shared, "sub/b.sh"}, Existing: []string{"a.txt"}}, nil},
+		{"a file that belongs to others as well", map[string]string{Shared: "other"}, Result{Written: []string{"a.txt", "sub/b.sh"}, Existing: []string{Shared}}, nil},
+		{"other contents", map[string]string{"sub/b.sh": "c"}, Result{}, []string{"sub/b.sh"}},
+		{"a directory in its place", map[string]string{"a.txt/x": ""}, Result{}, []string{"a.txt"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()

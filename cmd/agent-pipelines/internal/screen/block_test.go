@@ -32,7 +32,7 @@ func (s story) at(t event.Type, branch string, iteration int, data any) engine.U
 }
 
 // Lines about blocks have the wording of the Bash engine, and other lines name their provider. BASH-BEHAVIOUR 11.
-func TestNarratorInABlock(t *testing.T) {
+func TestRendererInABlock(t *testing.T) {
 	s := blockStory()
 	whole := blockStory()
 	whole.state.Nodes["0"] = state.Node{NodeProgress: state.NodeProgress{Status: state.NodeComplete}, Artifacts: map[string]event.Ref{"manifest": {Path: "parallel-00-dual/manifest.json"}}}

@@ -14,7 +14,7 @@ import (
 
 // A blocked reader delays the writers once, by maxPatience. When it reads again, it gets the number of the dropped lines
 // and all later lines.
-func TestRelayLeavesOut(t *testing.T) {
+func TestBoundedWriterDropsLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
 		r := NewBoundedWriter(out)
@@ -46,7 +46,7 @@ func TestRelayLeavesOut(t *testing.T) {
 }
 
 // A reader that is slower than the writers, but reads, gets all lines.
-func TestRelayWaits(t *testing.T) {
+func TestBoundedWriterWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
 		r := NewBoundedWriter(out)
@@ -78,7 +78,7 @@ func TestRelayWaits(t *testing.T) {
 }
 
 // A flush waits for the reader for a limited time; afterwards no line is accepted.
-func TestRelayFlush(t *testing.T) {
+func TestBoundedWriterFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
 		r := NewBoundedWriter(out)
@@ -100,7 +100,7 @@ type broken struct{ writes int }
 func (b *broken) Write([]byte) (int, error) { b.writes++; return 0, errors.New("broken pipe") }
 
 // Nothing is kept for a reader that is gone, and no writer waits for it.
-func TestRelayToNobody(t *testing.T) {
+func TestBoundedWriterWithoutReader(t *testing.T) {
 	var to broken
 	r := NewBoundedWriter(&to)
 	for range 3 {

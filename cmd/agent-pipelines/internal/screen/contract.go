@@ -246,7 +246,7 @@ func checkNumbers(d event.CheckResultData) string {
 	if d.ExitCode != nil {
 		parts = append(parts, fmt.Sprintf("exit code %d", *d.ExitCode))
 	}
-	return strings.Join(append(parts, Took(time.Duration(d.DurationMS)*time.Millisecond)), ", ")
+	return strings.Join(append(parts, DurationText(time.Duration(d.DurationMS)*time.Millisecond)), ", ")
 }
 
 // attemptUsage returns the duration and the consumption of an attempt, if Verbose is set.
@@ -254,7 +254,7 @@ func attemptUsage(at place, d event.AttemptCompleteData) []string {
 	if !at.verbose {
 		return nil
 	}
-	line := "Attempt took " + Took(time.Duration(d.DurationMS)*time.Millisecond)
+	line := "Attempt took " + DurationText(time.Duration(d.DurationMS)*time.Millisecond)
 	if d.Usage == nil {
 		return []string{line + ", usage unknown"}
 	}

@@ -12,10 +12,10 @@ import (
 )
 
 // While the command asks the user, it writes nothing else: no running time, no progress of other providers, no logs.
-func TestHold(t *testing.T) {
+func TestHoldLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisplay(60)
-		l := NewLive(d, LiveOptions{Size: d.size, Below: &ticking{}})
+		l := NewLive(d, LiveOptions{Size: d.size, Footer: &ticking{}})
 		s := pipelineStory()
 		l.Show(s.newUpdate(event.IterationStart, "0", 1, event.IterationStartData{}))
 		l.Hold()
@@ -50,7 +50,7 @@ func TestHoldPlain(t *testing.T) {
 	compare(t, "before\nlate\n", out.String())
 }
 
-func TestLateIsBounded(t *testing.T) {
+func TestHeldTextIsBounded(t *testing.T) {
 	var l heldText
 	for i := range 3 * maxLate / 10 {
 		l.add(fmt.Sprintf("%09d\n", i))

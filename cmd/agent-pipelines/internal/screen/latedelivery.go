@@ -18,8 +18,8 @@ func Late(d event.LateDeliveryData) string {
 	if d.Attempt > 0 {
 		by = fmt.Sprintf("attempt %d", d.Attempt)
 	}
-	if d.GivenUp != "" {
-		by += ", abandoned as " + d.GivenUp
+	if d.AbandonReason != "" {
+		by += ", abandoned as " + d.AbandonReason
 	}
 	return by + ": " + delivered(d)
 }

@@ -26,8 +26,8 @@ const (
 	endFrame   = "\x1b[?2026l"
 )
 
-// Below draws the lines that a live view keeps below its other output. It is not safe for concurrent use.
-type Below interface {
+// Footer draws the lines that a live view keeps below its other output. It is not safe for concurrent use.
+type Footer interface {
 	// Observe adds an update.
 	Observe(u engine.Update)
 	// Lines returns at most height lines of at most width columns at a time, none before the first event.
@@ -64,8 +64,8 @@ type drawing struct {
 type LiveOptions struct {
 	// Size returns the current columns and lines of the terminal; 0 or less means unknown, which counts as 80 and 24.
 	Size func() (width, height int)
-	// Below draws the live lines; a mutex of the view guards it.
-	Below Below
+	// Footer draws the live lines; a mutex of the view guards it.
+	Footer Footer
 	// Color allows bold, faint and colored text.
 	Color bool
 	// Verbose writes more above the live lines.
@@ -103,7 +103,7 @@ func (l *Live) Show(u engine.Update) {
 	width, _ := l.extent()
 	lines := fitFrames(l.renderer.Lines(u), width)
 	l.mu.Lock()
-	l.Below.Observe(u)
+	l.Footer.Observe(u)
 	if text := l.notifier.Observe(u); text != "" && !l.closed {
 		io.WriteString(l.out, text) //nolint:errcheck // a closed terminal needs no output
 	}
@@ -186,7 +186,7 @@ func (l *Live) draw(text string, now time.Time) {
 	}
 	l.drawn.at = now
 	width, height := l.extent()
-	lines := l.Below.Lines(now, width-1, min(height/2, maxBelow))
+	lines := l.Footer.Lines(now, width-1, min(height/2, maxFooter))
 	frame, columns := l.paint(lines)
 	switch {
 	case text == "" && frame == l.drawn.frame && width == l.drawn.width:
@@ -200,8 +200,8 @@ func (l *Live) draw(text string, now time.Time) {
 	l.drawn = drawing{columns, frame, width, now}
 }
 
-// maxBelow bounds the live lines; they never take more than half of the terminal.
-const maxBelow = 20
+// maxFooter bounds the live lines; they never take more than half of the terminal.
+const maxFooter = 20
 
 // paint returns the text of the lines, and the columns of each.
 func (l *Live) paint(lines []Line) (frame string, columns []int) {

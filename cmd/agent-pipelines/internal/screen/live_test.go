@@ -127,7 +127,7 @@ func (d *display) screen() []string {
 func TestLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisplay(60)
-		l := NewLive(d, LiveOptions{Size: d.size, Below: &ticking{since: time.Now()}})
+		l := NewLive(d, LiveOptions{Size: d.size, Footer: &ticking{since: time.Now()}})
 		s := pipelineStory()
 		l.WriteLine("Compiling plan.json...")
 		l.Show(s.newUpdate(event.IterationStart, "0", 1, event.IterationStartData{}))
@@ -150,10 +150,10 @@ func TestLive(t *testing.T) {
 }
 
 // An unchanged line is not written again, and a line that changes often is written a few times a second.
-func TestLiveIsCalm(t *testing.T) {
+func TestLiveRedrawsRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisplay(60)
-		l := NewLive(d, LiveOptions{Size: d.size, Below: &ticking{since: time.Now()}})
+		l := NewLive(d, LiveOptions{Size: d.size, Footer: &ticking{since: time.Now()}})
 		defer l.Close()
 		for range 1000 {
 			l.Show(engine.Update{Session: "demo", Report: &engine.Report{}})
@@ -171,7 +171,7 @@ func TestLiveWithoutColor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, color := range []bool{false, true} {
 			var out bytes.Buffer
-			l := NewLive(&out, LiveOptions{Size: func() (int, int) { return 0, 0 }, Below: &ticking{}, Color: color})
+			l := NewLive(&out, LiveOptions{Size: func() (int, int) { return 0, 0 }, Footer: &ticking{}, Color: color})
 			l.Show(pipelineStory().newUpdate(event.IterationStart, "0", 1, event.IterationStartData{}))
 			l.Close()
 			compare(t, color, strings.Contains(out.String(), sgr[Bold]))

@@ -11,7 +11,7 @@ import (
 )
 
 // Lines that the Bash engine had keep their wording (BASH-BEHAVIOUR 11).
-func TestNarrator(t *testing.T) {
+func TestRenderer(t *testing.T) {
 	loop, pipeline := loopStory(), pipelineStory()
 	mocked := loopStory()
 	mocked.state.SkipDelays = true
@@ -117,7 +117,7 @@ func TestNarrator(t *testing.T) {
 	}
 }
 
-func TestNarratorHeads(t *testing.T) {
+func TestRendererHeads(t *testing.T) {
 	n, s := Renderer{}, pipelineStory()
 	rule := "══════════════════════════════════════════════════════════════"
 	thin := "──────────────────────────────────────────────────────────────"
@@ -133,7 +133,7 @@ func TestNarratorHeads(t *testing.T) {
 	compare(t, want, n.Lines(s.newUpdate(event.NodeStart, "1", 0, struct{}{})))
 }
 
-func TestNarratorVerbose(t *testing.T) {
+func TestRendererVerbose(t *testing.T) {
 	n, s := Renderer{Verbose: true}, loopStory()
 	say := func(text string) []string { return n.Lines(engine.Update{Report: &engine.Report{Text: text}}) }
 	got := [][]string{

@@ -80,9 +80,9 @@ func Age(d time.Duration) string {
 	}
 }
 
-// Took formats the duration of finished work: milliseconds below a second, tenths of a second below a minute, then whole
-// seconds: "340ms", "12.3s", "1h2m3s".
-func Took(d time.Duration) string {
+// DurationText formats the duration of finished work: milliseconds below a second, tenths of a second below a minute,
+// then whole seconds: "340ms", "12.3s", "1h2m3s".
+func DurationText(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return d.Round(time.Millisecond).String()

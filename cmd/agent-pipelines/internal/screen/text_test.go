@@ -60,7 +60,7 @@ func FuzzCut(f *testing.F) {
 func TestNumbers(t *testing.T) {
 	got := []string{
 		Age(-time.Second), Age(12 * time.Second), Age(5*time.Minute + 59*time.Second), Age(62 * time.Minute), Age(76 * time.Hour),
-		Took(0), Took(340*time.Millisecond + 700*time.Microsecond), Took(12*time.Second + 340*time.Millisecond), Took(3723*time.Second + 400*time.Millisecond),
+		DurationText(0), DurationText(340*time.Millisecond + 700*time.Microsecond), DurationText(12*time.Second + 340*time.Millisecond), DurationText(3723*time.Second + 400*time.Millisecond),
 		Clock(7 * time.Second), Clock(3723 * time.Second), Count(7), Count(1234), Count(-1234567),
 	}
 	want := []string{"0s", "12s", "5m", "1h2m", "3d4h", "0s", "341ms", "12.3s", "1h2m3s", "0:07", "1:02:03", "7", "1,234", "-1,234,567"}

@@ -26,7 +26,7 @@ func TestWait(t *testing.T) {
 }
 
 // A resume of a session that waits for a usage limit reports the limit and the end of the wait.
-func TestNarratorResumesAWait(t *testing.T) {
+func TestRendererResumesAWait(t *testing.T) {
 	n, s := Renderer{}, pipelineStory()
 	update := s.newUpdate(event.SessionResumed, "", 0, struct{}{})
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local)

@@ -38,7 +38,7 @@ func TestPlain(t *testing.T) {
 }
 
 // The warning about an invalid variable does not contain its value, and telemetry is still sent.
-func TestUnread(t *testing.T) {
+func TestInvalidVariables(t *testing.T) {
 	c := collect(t, collector.New)
 	defer c.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization: Bearer s3cr3t")

@@ -152,7 +152,7 @@ func TestHanging(t *testing.T) {
 }
 
 // A missing event does not block later events.
-func TestHole(t *testing.T) {
+func TestMissingEvent(t *testing.T) {
 	c := collect(t, collector.New)
 	defer c.Close()
 	all, dir := nodes(3), t.TempDir()
@@ -170,7 +170,7 @@ func TestHole(t *testing.T) {
 }
 
 // A missing event does not block later events during the run either, once enough of them wait.
-func TestHoleWhileRunning(t *testing.T) {
+func TestMissingEventWhileRunning(t *testing.T) {
 	c := collect(t, collector.New)
 	defer c.Close()
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "10")
@@ -192,7 +192,7 @@ func TestHoleWhileRunning(t *testing.T) {
 }
 
 // An agent that can write into the session's directory can neither redirect a write nor block the session.
-func TestPlanted(t *testing.T) {
+func TestPlantedFiles(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		plant func(dir, outside string) error

@@ -78,7 +78,7 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	}
 	if err := s.connect(ctx, &configWarnings{warn: o.Warn}); err != nil {
 		s.cancel()
-		return nil, errors.Join(err, s.shut(ctx))
+		return nil, errors.Join(err, s.shutDown(ctx))
 	}
 	s.builder = trace.NewSpanBuilder(func(made trace.Span) { s.ended(ctx, made) })
 	s.worker.Go(func() { s.work(ctx) })
@@ -94,7 +94,7 @@ func (s *Session) connect(ctx context.Context, left *configWarnings) error {
 		}
 	}))
 	otel.SetLogger(left.logger())
-	about, err := about(ctx, s.options.Version, left)
+	about, err := newResource(ctx, s.options.Version, left)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (s *Session) Close() {
 	s.post(func() { s.closing = true })
 	s.worker.Wait()
 	s.meters.stop()
-	switch err := s.shut(ctx); {
+	switch err := s.shutDown(ctx); {
 	case ctx.Err() != nil:
 		s.warn(errLate)
 	case err != nil:
@@ -141,8 +141,8 @@ func (s *Session) Close() {
 	}
 }
 
-// shut sends the remaining spans and metrics in parallel, and stops their senders.
-func (s *Session) shut(ctx context.Context) error {
+// shutDown sends the remaining spans and metrics in parallel, and stops their senders.
+func (s *Session) shutDown(ctx context.Context) error {
 	var sending sync.WaitGroup
 	var ofSpans, ofFigures error
 	if s.spans != nil {
@@ -219,7 +219,7 @@ func (s *Session) applyHeld() {
 			return
 		}
 		delete(s.waiting, s.last+1)
-		s.goLive()
+		s.startMetrics()
 		s.apply(next)
 	}
 }
@@ -257,8 +257,8 @@ func (s *Session) begin(ctx context.Context, u engine.Update) {
 	s.last = u.Event.Seq - 1
 }
 
-// goLive starts the metrics before the first event of this process is applied.
-func (s *Session) goLive() {
+// startMetrics starts the metrics before the first event of this process is applied.
+func (s *Session) startMetrics() {
 	if !s.live {
 		s.meters.start()
 	}

@@ -60,7 +60,7 @@ func FromEnvironment(getenv func(string) string) (Settings, []string) {
 		if err != nil {
 			warnings = append(warnings, err.Error())
 		}
-		return p, p != "" && unnamed(getenv, name)
+		return p, p != "" && hasNoEndpoint(getenv, name)
 	}
 	s := Settings{Parent: getenv(variableParent)}
 	s.Traces, s.TracesPlain = signal(traces)
@@ -68,8 +68,8 @@ func FromEnvironment(getenv func(string) string) (Settings, []string) {
 	return s, warnings
 }
 
-// unnamed reports whether the variables set neither the endpoint of a signal nor its security.
-func unnamed(getenv func(string) string, signal string) bool {
+// hasNoEndpoint reports whether the variables set neither the endpoint of a signal nor its security.
+func hasNoEndpoint(getenv func(string) string, signal string) bool {
 	return !slices.ContainsFunc([]string{"ENDPOINT", "INSECURE", "CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"}, func(name string) bool {
 		return getenv(prefix+name) != "" || getenv(prefix+signal+name) != ""
 	})
@@ -164,8 +164,9 @@ func (s sink) WithValues(...any) logr.LogSink { return s }
 // WithName implements [logr.LogSink].
 func (s sink) WithName(string) logr.LogSink { return s }
 
-// about returns the sender's resource: this program, or the service in OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES.
-func about(ctx context.Context, version string, left *configWarnings) (*resource.Resource, error) {
+// newResource returns the sender's resource: this program, or the service in OTEL_SERVICE_NAME and
+// OTEL_RESOURCE_ATTRIBUTES.
+func newResource(ctx context.Context, version string, left *configWarnings) (*resource.Resource, error) {
 	made, err := resource.New(ctx, resource.WithTelemetrySDK(),
 		resource.WithAttributes(semconv.ServiceName("agent-pipelines"), semconv.ServiceVersion(version), semconv.ServiceInstanceID(rand.Text())), resource.WithFromEnv())
 	if left.resource(err) {

@@ -104,7 +104,7 @@ func TestSession(t *testing.T) {
 }
 
 // A session whose settings send nothing is nil and does nothing.
-func TestOff(t *testing.T) {
+func TestDisabled(t *testing.T) {
 	s, err := telemetry.Start(t.Context(), telemetry.Options{})
 	require(t, s == nil && err == nil, s, err)
 	s.Observe(journal()[0])

@@ -106,12 +106,12 @@ func (c *Client) Panes(ctx context.Context) ([]Pane, error) {
 	return parse(out)
 }
 
-// Look returns the current description of a pane; ok is false if the pane is gone.
+// FindPane returns the current description of a pane; ok is false if the pane is gone.
 //
 // A server does not always notice that a child has ended, and then the status of the dead pane stays
 // [Unknown]. With tmux 3.3a this happens about one time in three if the pane is listed at that moment.
-// Whenever a child ends, the server queries the status of all its children, so Look starts a short-lived child.
-func (c *Client) Look(ctx context.Context, id string) (p Pane, ok bool, err error) {
+// Whenever a child ends, the server queries the status of all its children, so FindPane starts a short-lived child.
+func (c *Client) FindPane(ctx context.Context, id string) (p Pane, ok bool, err error) {
 	panes, err := c.Panes(ctx)
 	i := slices.IndexFunc(panes, func(p Pane) bool { return p.ID == id })
 	if i < 0 {

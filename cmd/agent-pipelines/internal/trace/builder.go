@@ -60,8 +60,8 @@ func RunName(st *state.State, p *plan.Plan) string {
 	return cmp.Or(st.Pipeline, stage, "stage")
 }
 
-// rest ends all open spans when the session pauses or ends. Unfinished work ends with the error why.
-func (b *SpanBuilder) rest(at time.Time, why string) {
+// endSpans ends all open spans when the session pauses or ends. Unfinished work ends with the error why.
+func (b *SpanBuilder) endSpans(at time.Time, why string) {
 	if b.top == nil {
 		return
 	}

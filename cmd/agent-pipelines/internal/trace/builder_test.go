@@ -147,7 +147,7 @@ run build [1-9]
 }
 
 // Open spans end when a session pauses or ends. Later spans are new and follow them, and no id occurs twice.
-func TestRest(t *testing.T) {
+func TestPauseEndsSpans(t *testing.T) {
 	s := newStory()
 	s.start()
 	s.state.Status = state.Paused

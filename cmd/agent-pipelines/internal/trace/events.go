@@ -48,7 +48,7 @@ var mentioned = []event.Type{
 // Events of a fenced kernel do not count.
 func (b *SpanBuilder) Apply(e event.Event, st *state.State, p *plan.Plan) {
 	if e.RunID != "" && e.RunID != b.run {
-		b.rest(b.latest, "")
+		b.endSpans(b.latest, "")
 		b.reset(e.RunID)
 	}
 	if b.run == "" || e.Epoch != 0 && e.Epoch < b.epoch {
@@ -65,7 +65,7 @@ func (b *SpanBuilder) Apply(e event.Event, st *state.State, p *plan.Plan) {
 		b.state = st
 	}
 	if e.Type == event.SessionImported { // the earlier events are not reliable
-		b.rest(b.latest, interrupted)
+		b.endSpans(b.latest, interrupted)
 	}
 	running := b.state != nil && b.state.Status == state.Running
 	if b.top == nil && running {
@@ -81,7 +81,7 @@ func (b *SpanBuilder) Apply(e event.Event, st *state.State, p *plan.Plan) {
 		b.top.extend(e.Time)
 	}
 	if b.top != nil && b.state != nil && !running && b.state.Status != state.Pending {
-		b.rest(e.Time, interrupted)
+		b.endSpans(e.Time, interrupted)
 	}
 }
 

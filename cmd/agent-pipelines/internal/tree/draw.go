@@ -14,8 +14,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Look configures a drawing.
-type Look struct {
+// DrawOptions configures a drawing.
+type DrawOptions struct {
 	// Width bounds the columns of a line; 0 or less means 80. Height bounds the lines; 0 or less means no bound.
 	Width, Height int
 	// Now is the current time, for running rows.
@@ -35,39 +35,39 @@ const minFolded = 2
 
 // Draw draws a model. Rows that do not fit are folded into lines with their number; rows that wait for the user, run or
 // have failed stay visible, with their neighbours. Lines with commands are wrapped and not cut.
-func Draw(m *Model, look Look) []screen.Line {
-	rows := m.Rows(look.Now)
+func Draw(m *Model, options DrawOptions) []screen.Line {
+	rows := m.Rows(options.Now)
 	if len(rows) == 0 {
 		return nil
 	}
-	if look.Width <= 0 {
-		look.Width = 80
+	if options.Width <= 0 {
+		options.Width = 80
 	}
-	alone := len(rows) == 1 && !look.Head
+	alone := len(rows) == 1 && !options.Head
 	var lines []screen.Line
 	if !alone {
-		lines = append(lines, head(m, look))
+		lines = append(lines, head(m, options))
 	} else {
 		rows[0].Doing = screen.Joined(screen.Joined(screen.Usage(m.total()), m.ceiling()), rows[0].Doing)
 		rows[0].Facts = slices.DeleteFunc(rows[0].Facts, func(f Fact) bool { return f.Rank == rankUsage }) // Doing has the usage
 	}
 	items := make([]item, len(rows))
-	d := drawer{Look: look, names: nameColumns(rows, look.Width)}
+	d := drawer{DrawOptions: options, names: nameColumns(rows, options.Width)}
 	for i, r := range rows {
-		items[i] = item{mark: r.Mark, depth: r.Depth, lines: d.row(r, look.Select && i == look.Selected)}
+		items[i] = item{mark: r.Mark, depth: r.Depth, lines: d.row(r, options.Select && i == options.Selected)}
 	}
 	limit := 0
-	if look.Height > 0 {
-		limit = max(look.Height-len(lines), minFolded)
+	if options.Height > 0 {
+		limit = max(options.Height-len(lines), minFolded)
 	}
-	for _, line := range fold(items, limit, d.focus(rows), d.lead()) {
-		lines = append(lines, line.Cut(look.Width))
+	for _, line := range fold(items, limit, d.focus(rows), d.margin()) {
+		lines = append(lines, line.Cut(options.Width))
 	}
 	return lines
 }
 
 // head returns the line about the session.
-func head(m *Model, look Look) screen.Line {
+func head(m *Model, options DrawOptions) screen.Line {
 	status, style := m.Status()
 	runs := ""
 	if m.state.Runs > 1 {
@@ -77,22 +77,22 @@ func head(m *Model, look Look) screen.Line {
 	if p := screen.Clean(m.plan.Pipeline.Name); p != "" && p != name {
 		name += " (" + p + ")"
 	}
-	name = screen.Cut(name, max(look.Width/2, 8))
+	name = screen.Cut(name, max(options.Width/2, 8))
 	kept := fitting(facts(
-		Fact{status, rankState}, Fact{m.since(look.Now), rankTime}, Fact{m.cycle.text, rankIteration}, Fact{runs, rankIteration},
+		Fact{status, rankState}, Fact{m.durationText(options.Now), rankTime}, Fact{m.cycle.text, rankIteration}, Fact{runs, rankIteration},
 		Fact{screen.Usage(m.total()), rankUsage}, Fact{m.ceiling(), rankUsage},
-	), look.Width-screen.Columns(name)-2)
+	), options.Width-screen.Columns(name)-2)
 	line := screen.Line{{Text: name, Style: screen.Bold}, {Text: "  "}}
 	return append(line, factLine(kept, func(f Fact) screen.Style {
 		if f.Rank == rankState {
 			return style
 		}
 		return screen.Normal
-	})...).Cut(look.Width)
+	})...).Cut(options.Width)
 }
 
-// since returns the duration of the run, from its start or its last resume.
-func (m *Model) since(now time.Time) string {
+// durationText returns the duration of the run, from its start or its last resume.
+func (m *Model) durationText(now time.Time) string {
 	from := m.state.StartedAt
 	if m.state.ResumedAt != nil {
 		from = *m.state.ResumedAt
@@ -135,7 +135,7 @@ func nameColumns(rows []Row, width int) int {
 }
 
 type drawer struct {
-	Look
+	DrawOptions
 	names int
 }
 
@@ -165,8 +165,8 @@ func Focus(rows []Row) int {
 	return best
 }
 
-// lead returns the beginning of rows that are not selected.
-func (d drawer) lead() string {
+// margin returns the beginning of rows that are not selected.
+func (d drawer) margin() string {
 	if d.Select {
 		return "  "
 	}
@@ -181,17 +181,17 @@ func (d drawer) row(r Row, selected bool) []screen.Line {
 	if glyph == "" {
 		glyph = string(spinner[d.Now.UnixMilli()/turn.Milliseconds()%int64(len(spinner))])
 	}
-	lead := d.lead()
+	margin := d.margin()
 	nameStyle := screen.Normal
 	switch {
 	case selected:
-		lead, nameStyle = "▸ ", screen.Bold
+		margin, nameStyle = "▸ ", screen.Bold
 	case r.Mark == Running || r.Mark == Waiting:
 		nameStyle = screen.Bold
 	case r.Mark == Pending || r.Mark == Skipped:
 		nameStyle = screen.Faint
 	}
-	line := screen.Line{{Text: lead + indent, Style: screen.Bold}, {Text: glyph + " ", Style: marks[r.Mark].style}, {Text: name, Style: nameStyle}}
+	line := screen.Line{{Text: margin + indent, Style: screen.Bold}, {Text: glyph + " ", Style: marks[r.Mark].style}, {Text: name, Style: nameStyle}}
 	if len(r.Facts) > 0 {
 		line = append(line, screen.Span{Text: strings.Repeat(" ", d.names-len(indent)-screen.Columns(name)+2)})
 		line = append(line, factLine(fitting(r.Facts, d.Width-line.Columns()), func(f Fact) screen.Style {
@@ -205,7 +205,7 @@ func (d drawer) row(r Row, selected bool) []screen.Line {
 			}
 		})...)
 	}
-	inner := screen.Columns(lead) + 2*r.Depth + 4
+	inner := screen.Columns(margin) + 2*r.Depth + 4
 	return append([]screen.Line{line.Cut(d.Width)}, d.below(r, inner)...)
 }
 
@@ -251,7 +251,7 @@ const turn = 200 * time.Millisecond
 
 // Lines draws the tree without a selection, as the lower part of a live view.
 func (m *Model) Lines(now time.Time, width, height int) []screen.Line {
-	return Draw(m, Look{Width: width, Height: height, Now: now})
+	return Draw(m, DrawOptions{Width: width, Height: height, Now: now})
 }
 
 // Markdown returns the tree as a Markdown table: a line for each row, and the waiting questions below. It is empty before

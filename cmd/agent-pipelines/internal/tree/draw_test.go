@@ -106,19 +106,19 @@ func TestDraw(t *testing.T) {
 			var out strings.Builder
 			for _, size := range []struct {
 				width, height int
-				look          tree.Look
+				options       tree.DrawOptions
 				color         bool
 			}{
-				{80, 24, tree.Look{}, false},
-				{80, 24, tree.Look{Select: true, Selected: 3}, true},
-				{80, 6, tree.Look{}, false},
-				{40, 12, tree.Look{}, false},
-				{160, 50, tree.Look{}, false},
+				{80, 24, tree.DrawOptions{}, false},
+				{80, 24, tree.DrawOptions{Select: true, Selected: 3}, true},
+				{80, 6, tree.DrawOptions{}, false},
+				{40, 12, tree.DrawOptions{}, false},
+				{160, 50, tree.DrawOptions{}, false},
 			} {
-				look := size.look
-				look.Width, look.Height, look.Now = size.width, size.height, m.Seen().Add(5*time.Second)
+				options := size.options
+				options.Width, options.Height, options.Now = size.width, size.height, m.LatestEventTime().Add(5*time.Second)
 				fmt.Fprintf(&out, "--- %dx%d color=%v\n", size.width, size.height, size.color)
-				lines := tree.Draw(&m, look)
+				lines := tree.Draw(&m, options)
 				checkSize(t, lines, size.width, size.height)
 				for _, line := range lines {
 					fmt.Fprintln(&out, strings.ReplaceAll(strings.TrimRight(line.Text(size.color), " "), "\x1b", "^"))
@@ -168,12 +168,12 @@ func TestDrawFits(t *testing.T) {
 		m.Observe(u)
 		for _, size := range [][2]int{{10, 3}, {20, 5}, {80, 10}, {200, 60}} {
 			for selected := -1; selected < 14; selected += 5 {
-				lines := tree.Draw(&m, tree.Look{Width: size[0], Height: size[1], Now: m.Seen(), Select: true, Selected: selected, Head: true})
+				lines := tree.Draw(&m, tree.DrawOptions{Width: size[0], Height: size[1], Now: m.LatestEventTime(), Select: true, Selected: selected, Head: true})
 				checkSize(t, lines, size[0], size[1])
 			}
 		}
 	}
-	if lines := tree.Draw(&tree.Model{}, tree.Look{}); lines != nil {
+	if lines := tree.Draw(&tree.Model{}, tree.DrawOptions{}); lines != nil {
 		t.Errorf("of nothing: %v", lines)
 	}
 }
@@ -183,7 +183,7 @@ func TestRows(t *testing.T) {
 	r := load(t)
 	mark := func(m *tree.Model) string {
 		var all []string
-		for _, row := range m.Rows(m.Seen()) {
+		for _, row := range m.Rows(m.LatestEventTime()) {
 			name := strings.Repeat(".", row.Depth) + row.Name
 			all = append(all, name+" "+[]string{"pending", "running", "waiting", "resting", "done", "failed", "skipped"}[row.Mark])
 		}
@@ -217,7 +217,7 @@ func TestUsage(t *testing.T) {
 		var m tree.Model
 		r.feed(&m, "", 0)
 		got := map[string]string{}
-		for _, row := range m.Rows(m.Seen()) {
+		for _, row := range m.Rows(m.LatestEventTime()) {
 			for _, f := range row.Facts {
 				if strings.Contains(f.Text, "tokens") && row.Branch == "" && row.Step == "" {
 					got[row.Name] = f.Text
@@ -263,7 +263,7 @@ func TestFold(t *testing.T) {
 	e := event.New(event.Progress, nil, "", struct{}{})
 	m.Observe(engine.Update{Session: "demo", Event: &e, State: &many, Plan: r[0].Plan})
 	var text []string
-	for _, line := range tree.Draw(&m, tree.Look{Width: 80, Height: 8, Now: m.Seen()}) {
+	for _, line := range tree.Draw(&m, tree.DrawOptions{Width: 80, Height: 8, Now: m.LatestEventTime()}) {
 		text = append(text, strings.TrimSpace(line.Text(false)))
 	}
 	if !slices.ContainsFunc(text, func(l string) bool { return strings.Contains(l, "step 501/1000") }) || !strings.HasPrefix(text[len(text)-1], "⋮ ") {
@@ -275,7 +275,7 @@ func TestFold(t *testing.T) {
 func TestMarkdown(t *testing.T) {
 	r := load(t)
 	var m tree.Model
-	if text := tree.Markdown(&m, m.Seen()); text != "" {
+	if text := tree.Markdown(&m, m.LatestEventTime()); text != "" {
 		t.Errorf("of nothing: %q", text)
 	}
 	r.feed(&m, event.SessionPaused, 1)
@@ -284,5 +284,5 @@ func TestMarkdown(t *testing.T) {
 		q.Text = "| <b>ship</b> `it`? @everyone"
 		st.Questions[id] = q
 	}
-	golden(t, filepath.Join("testdata", "summary.md"), tree.Markdown(&m, m.Seen()))
+	golden(t, filepath.Join("testdata", "summary.md"), tree.Markdown(&m, m.LatestEventTime()))
 }

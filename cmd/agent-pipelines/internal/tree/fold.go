@@ -19,9 +19,9 @@ type item struct {
 func (i item) urgency() int { return marks[i.mark].urgency }
 
 // fold returns the lines of the items, at most limit of them (0: all). It keeps the item at focus, then the urgent
-// items, then the items around the focus. Successive other items become one line, which begins with lead.
-func fold(items []item, limit, focus int, lead string) []screen.Line {
-	f := folding{items: items, visible: make([]bool, len(items)), limit: limit, lead: lead}
+// items, then the items around the focus. Successive other items become one line, which begins with margin.
+func fold(items []item, limit, focus int, margin string) []screen.Line {
+	f := folding{items: items, visible: make([]bool, len(items)), limit: limit, margin: margin}
 	for i := range f.visible {
 		f.visible[i] = true
 	}
@@ -45,7 +45,7 @@ type folding struct {
 	items   []item
 	visible []bool
 	limit   int
-	lead    string
+	margin  string
 }
 
 // urgent returns the indexes of the urgent items, the most urgent first.
@@ -99,7 +99,7 @@ func (f folding) lines() []screen.Line {
 		for end < len(f.items) && !f.visible[end] {
 			end++
 		}
-		lines = append(lines, screen.Line{{Text: f.lead + "⋮ " + counts(f.items[i:end]), Style: screen.Faint}})
+		lines = append(lines, screen.Line{{Text: f.margin + "⋮ " + counts(f.items[i:end]), Style: screen.Faint}})
 		i = end
 	}
 	return lines

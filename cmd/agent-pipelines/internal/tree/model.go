@@ -111,8 +111,8 @@ func (m *Model) Crash() { m.crashed = true }
 // State returns the latest state, nil before the first event.
 func (m *Model) State() *state.State { return m.state }
 
-// Seen returns the time of the latest event, zero before the first.
-func (m *Model) Seen() time.Time { return m.seen }
+// LatestEventTime returns the time of the latest event, zero before the first.
+func (m *Model) LatestEventTime() time.Time { return m.seen }
 
 // Waits reports whether the session waits for the user.
 func (m *Model) Waits() bool {

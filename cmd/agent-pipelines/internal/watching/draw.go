@@ -59,7 +59,7 @@ func drawView(v view) []screen.Line {
 		least = len(helpLines) + 1
 	}
 	top := max(min(limit-least, max(limit-3*minBody, limit*2/3)), 1)
-	lines := tree.Draw(v.tree, tree.Look{Width: v.width, Height: top, Now: v.now, Head: true, Select: true, Selected: v.selected})
+	lines := tree.Draw(v.tree, tree.DrawOptions{Width: v.width, Height: top, Now: v.now, Head: true, Select: true, Selected: v.selected})
 	if len(lines) == 0 {
 		lines = append(lines, screen.Line{{Text: "Nothing has happened in this session yet."}})
 	}

@@ -96,7 +96,7 @@ func watched(t testing.TB, until event.Type, n int) (program, *recorder) {
 	if until == "" {
 		f.setStatus(s)
 	}
-	now := f.model.Seen().Add(5 * time.Second)
+	now := f.model.LatestEventTime().Add(5 * time.Second)
 	p := program{Options: Options{Engine: r, Session: "demo", By: "ann"}, ctx: t.Context(), feed: f, now: now, width: 80, height: 24, away: &atomic.Bool{}}
 	return p, r
 }
@@ -136,7 +136,7 @@ func render(p program) string {
 }
 
 // A8, A11: the views of a session at several moments, in terminals of several sizes.
-func TestScreenful(t *testing.T) {
+func TestViews(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		until event.Type
@@ -224,7 +224,7 @@ func TestKeys(t *testing.T) {
 }
 
 // A rejection that would end the session needs the word reject.
-func TestRejectForGood(t *testing.T) {
+func TestFinalRejection(t *testing.T) {
 	p, r := watched(t, "", 0)
 	st := *p.feed.model.State()
 	for id, q := range st.Questions {

@@ -191,7 +191,7 @@ func sentence(text string) string {
 func (a *Explanation) failed(s *engine.Status, c *Causes) {
 	f := s.Failure
 	if f == nil {
-		a.Text = "failed" + describePosition(s) + because(s.Reason)
+		a.Text = "failed" + describePosition(s) + reasonSuffix(s.Reason)
 		return
 	}
 	a.Code = f.Code
@@ -235,7 +235,7 @@ func (a *Explanation) completed(s *engine.Status, c *Causes) {
 	case c.ending != "":
 		a.Text = "is complete: " + c.ending
 	default:
-		a.Text = "is complete" + because(s.Reason)
+		a.Text = "is complete" + reasonSuffix(s.Reason)
 	}
 	if s.Deliverable != nil {
 		a.More = append(a.More, fmt.Sprintf("Its result, made by %s: %s", s.Deliverable.Stage, s.Deliverable.Artifact))
@@ -243,7 +243,7 @@ func (a *Explanation) completed(s *engine.Status, c *Causes) {
 }
 
 func (a *Explanation) aborted(s *engine.Status, c *Causes) {
-	a.Text = "was aborted" + by(c.stoppedBy) + because(s.Reason)
+	a.Text = "was aborted" + by(c.stoppedBy) + reasonSuffix(s.Reason)
 }
 
 // NextCommands returns the possible next commands for a session, the likeliest first.

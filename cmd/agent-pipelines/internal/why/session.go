@@ -154,7 +154,7 @@ func pauseReason(kind, user, reason string) string {
 	if kind != "user" {
 		user = ""
 	}
-	return cmp.Or(pauseReasons[kind], "for "+kind) + by(user) + because(reason)
+	return cmp.Or(pauseReasons[kind], "for "+kind) + by(user) + reasonSuffix(reason)
 }
 
 func sessionCompleted(c *Causes, e timeline.Entry, d event.SessionCompleteData) {
@@ -168,14 +168,14 @@ func sessionCompleted(c *Causes, e timeline.Entry, d event.SessionCompleteData) 
 	case d.Reason == reasonMaximum:
 		text += ", because no iteration was left; nothing said that the work is done"
 	case d.Reason != "":
-		text += because(d.Reason)
+		text += reasonSuffix(d.Reason)
 	}
 	c.add(e, Cause{Kind: Completed, Text: text})
 }
 
 func sessionAborted(c *Causes, e timeline.Entry, d event.SessionAbortedData) {
 	c.endRun(d.By)
-	c.add(e, Cause{Kind: Aborted, Text: "the run was aborted" + by(d.By) + because(d.Reason)})
+	c.add(e, Cause{Kind: Aborted, Text: "the run was aborted" + by(d.By) + reasonSuffix(d.Reason)})
 }
 
 func runStarted(c *Causes, e timeline.Entry, d event.RunStartData) {
@@ -253,7 +253,7 @@ func nodeCompleted(c *Causes, e timeline.Entry, d event.NodeCompleteData) {
 		l.Kind = Returned
 	}
 	if d.Status == "skipped" {
-		l.Kind, l.Text = Skipped, at.name+" was skipped"+because(d.Reason)
+		l.Kind, l.Text = Skipped, at.name+" was skipped"+reasonSuffix(d.Reason)
 	} else {
 		l.Text = at.name + " ended as " + d.Outcome + describeVisit(at.Visit) + c.iterations(at) + c.endReason(at, d)
 	}
@@ -289,7 +289,7 @@ func (c *Causes) endReason(at place, d event.NodeCompleteData) string {
 	case d.Failure != nil:
 		return ": " + failure(*d.Failure)
 	case v.settlement != nil && v.settlement.Outcome == d.Outcome && d.Outcome != string(plan.OutcomeSuccess):
-		return because(v.settlement.Message)
+		return reasonSuffix(v.settlement.Message)
 	case stop != nil && strings.HasPrefix(stop.Reason, "Completed "): // iterations has the number
 		if v.iterations == 1 {
 			return ""
@@ -302,7 +302,7 @@ func (c *Causes) endReason(at place, d event.NodeCompleteData) string {
 	case stop != nil:
 		return fmt.Sprintf(": %s said stop", stop.Strategy)
 	case d.Reason != "":
-		return because(d.Reason)
+		return reasonSuffix(d.Reason)
 	default:
 		return ""
 	}

@@ -21,8 +21,8 @@ func brief(text string) string {
 	return event.Truncate(strings.Join(strings.Fields(text), " "), maxQuote)
 }
 
-// because returns a reason as the end of a sentence.
-func because(reason string) string {
+// reasonSuffix returns a reason as the end of a sentence.
+func reasonSuffix(reason string) string {
 	if reason = brief(reason); reason == "" {
 		return ""
 	}
@@ -42,7 +42,7 @@ func failure(d event.FailureData) string {
 	if d.Code != "" {
 		text += " (" + d.Code + ")"
 	}
-	return text + because(d.Message)
+	return text + reasonSuffix(d.Message)
 }
 
 // tally counts reasons; reasons that differ only in their digits are one.

@@ -98,7 +98,7 @@ func TestFolds(t *testing.T) {
 }
 
 // A process that only records an answer of a paused session is not reported as cut off. One that resumed a session is.
-func TestAnsweredAtRest(t *testing.T) {
+func TestAnswerWhilePaused(t *testing.T) {
 	j := begin(nil)
 	j.add(event.SessionPaused, event.Location{}, event.SessionPausedData{Kind: "user"})
 	for pid := 8; pid <= 9; pid++ {
@@ -121,7 +121,7 @@ func TestAnsweredAtRest(t *testing.T) {
 }
 
 // In a parallel block each branch has its own causes. A crash, a fenced kernel and a new run are distinct.
-func TestLanes(t *testing.T) {
+func TestBranchCauses(t *testing.T) {
 	j := begin(map[string]string{"0": "ideas", "0.0": "think"})
 	j.add(event.NodeStart, event.Location{Node: "0"}, event.BlockStartData{Name: "ideas", Kind: "parallel", Stages: []string{"think"}})
 	for i := 1; i <= 3; i++ {

@@ -29,7 +29,7 @@ func judged(c *Causes, e timeline.Entry, d event.JudgeCompleteData) {
 }
 
 func timeUsedUp(c *Causes, e timeline.Entry, d event.FailureData) {
-	c.add(e, Cause{Kind: Limited, Stage: c.place(e).name, Code: d.Code, Text: "the time was used up" + because(d.Message)})
+	c.add(e, Cause{Kind: Limited, Stage: c.place(e).name, Code: d.Code, Text: "the time was used up" + reasonSuffix(d.Message)})
 }
 
 func budgetExceeded(c *Causes, e timeline.Entry, d event.BudgetWarningData) {
@@ -138,9 +138,9 @@ func checked(c *Causes, e timeline.Entry, d event.CheckResultData) {
 		}
 		if l.Times > 1 {
 			text += fmt.Sprintf(" (%d times, the last one", l.Times)
-			return text + because(l.detail) + ")"
+			return text + reasonSuffix(l.detail) + ")"
 		}
-		return text + because(l.detail)
+		return text + reasonSuffix(l.detail)
 	})
 	l.detail = d.Reason
 	if d.Failure != nil {
@@ -164,7 +164,7 @@ func stepBlocked(c *Causes, e timeline.Entry, d event.StepBlockedData) {
 func stepCompleted(c *Causes, e timeline.Entry, d event.StepCompleteData) {
 	at := c.nodePlace(e)
 	if d.Status == "failed" {
-		l := Cause{Kind: Stepped, Stage: at.name, Text: fmt.Sprintf("step %s of %s failed%s", d.Step, at.name, because(d.Reason))}
+		l := Cause{Kind: Stepped, Stage: at.name, Text: fmt.Sprintf("step %s of %s failed%s", d.Step, at.name, reasonSuffix(d.Reason))}
 		if d.Failure != nil {
 			l.Code, l.Text = d.Failure.Code, fmt.Sprintf("step %s of %s failed: %s", d.Step, at.name, failure(*d.Failure))
 		}
@@ -231,7 +231,7 @@ func questionAnswered(c *Causes, e timeline.Entry, d event.QuestionAnsweredData)
 
 func hookSkipped(c *Causes, e timeline.Entry, d event.HookSkippedData) {
 	if d.Warning {
-		c.add(e, Cause{Kind: Hooked, Text: fmt.Sprintf("hook %d at %s was left out, since its condition could not be evaluated%s", d.Hook, d.Point, because(d.Reason))})
+		c.add(e, Cause{Kind: Hooked, Text: fmt.Sprintf("hook %d at %s was left out, since its condition could not be evaluated%s", d.Hook, d.Point, reasonSuffix(d.Reason))})
 	}
 }
 
@@ -246,7 +246,7 @@ func hookEnded(c *Causes, e timeline.Entry, d event.HookCompleteData) {
 		if l.Times > 1 {
 			text = fmt.Sprintf("hook %s at %s said %s %d times, the last time", d.Action, d.Point, d.Answer, l.Times)
 		}
-		return text + because(l.detail)
+		return text + reasonSuffix(l.detail)
 	})
 	l.detail = d.Reason
 	if d.Failure != nil {
@@ -260,6 +260,6 @@ func controlReceived(c *Causes, e timeline.Entry, d event.ControlData) {
 	case "feedback":
 		c.add(e, Cause{Kind: Requested, Text: "the agents got feedback" + by(d.By) + ": " + quote(d.Text)})
 	case "pause", "abort":
-		c.add(e, Cause{Kind: Requested, Text: "a request to " + d.Action + " came" + by(d.By) + because(d.Reason)})
+		c.add(e, Cause{Kind: Requested, Text: "a request to " + d.Action + " came" + by(d.By) + reasonSuffix(d.Reason)})
 	}
 }

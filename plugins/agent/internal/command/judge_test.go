@@ -287,8 +287,8 @@ func TestGuarded(t *testing.T) {
 	}
 }
 
-// TestOddLinks: D7: links are detected even if their names contain characters at which arguments are split.
-func TestOddLinks(t *testing.T) {
+// TestLinksWithSpecialNames: D7: links are detected even if their names contain characters at which arguments are split.
+func TestLinksWithSpecialNames(t *testing.T) {
 	rules, _ := newRules(t)
 	for _, name := range []string{"a b", "a=b", "a:b", "a,b", "a@b", "a(b", "-x"} {
 		if err := os.Symlink("/etc", filepath.Join(rules.Workspace.Path(), name)); err != nil {

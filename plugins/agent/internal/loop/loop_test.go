@@ -335,8 +335,8 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestSilence: a service that asks for a pause is not silent; a service that hangs is silent.
-func TestSilence(t *testing.T) { // U178
+// TestSilentService: a service that asks for a pause is not silent; a service that hangs is silent.
+func TestSilentService(t *testing.T) { // U178
 	busy := failure.New(failure.ProviderFailed, "busy")
 	busy.Retryable, busy.RetryAfterSeconds = true, 30
 	wait := &model.Failure{Outcome: sdk.OutcomeRateLimited, Err: busy}

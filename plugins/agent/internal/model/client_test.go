@@ -101,8 +101,8 @@ func TestReply(t *testing.T) { // U168, U182
 	})
 }
 
-// TestLooseMessages: services that are not Anthropic's may leave out indexes of blocks, and counts or reasons in an event.
-func TestLooseMessages(t *testing.T) {
+// TestIncompleteMessages: services that are not Anthropic's may leave out indexes of blocks, and counts or reasons in an event.
+func TestIncompleteMessages(t *testing.T) {
 	var body strings.Builder
 	for _, event := range []string{
 		`"message_start","message":{"model":"m","usage":{"input_tokens":9,"output_tokens":1}}`,
@@ -128,8 +128,8 @@ func TestLooseMessages(t *testing.T) {
 	}
 }
 
-// TestSent compares whole requests: a cache mark or a schema in the wrong place causes no error.
-func TestSent(t *testing.T) {
+// TestSentRequests compares whole requests: a cache mark or a schema in the wrong place causes no error.
+func TestSentRequests(t *testing.T) {
 	want := map[API]string{
 		OpenAI: `{"model":"test-model","max_tokens":500,"reasoning_effort":"low","stream":true,"stream_options":{"include_usage":true},
 			"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Read a.txt."},
@@ -300,7 +300,7 @@ func stream(t *testing.T, chunks ...string) Client {
 	return connect(t, Endpoint{API: OpenAI, BaseURL: server.URL + "/v1"})
 }
 
-func TestWeakServers(t *testing.T) {
+func TestIncompleteServers(t *testing.T) {
 	call := func(index int, id, name, args string) string {
 		piece, err := json.Marshal(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"tool_calls": []any{
 			map[string]any{"index": index, "id": id, "function": map[string]any{"name": name, "arguments": args}},

@@ -121,7 +121,7 @@ func dnsAnswer(question []byte, ip netip.Addr) []byte {
 	return append(answer, ip.AsSlice()...)
 }
 
-func TestDialled(t *testing.T) { // K4: the name is allowed, its address is not
+func TestDialledAddresses(t *testing.T) { // K4: the name is allowed, its address is not
 	server := stub.Start(t)
 	server.Script(t, "it", `{"turns":[{"text":"here"}]}`)
 	port := mustParse(t, server.URL).Port()

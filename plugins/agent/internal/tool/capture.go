@@ -61,9 +61,9 @@ func (c *capture) text(redactor *redact.Redactor) string {
 }
 
 // discarded counts the part that is not kept; nil if all is kept.
-func (c *capture) discarded() *truncated {
+func (c *capture) discarded() *truncation {
 	if c.dropped == 0 {
 		return nil
 	}
-	return &truncated{Lines: c.lines, Chars: c.dropped}
+	return &truncation{Lines: c.lines, Chars: c.dropped}
 }

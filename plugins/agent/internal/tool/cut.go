@@ -9,27 +9,27 @@ import (
 // bytesPerToken is the estimated size of a token in texts and code.
 const bytesPerToken = 4
 
-// truncated counts the parts that a result lacks.
-type truncated struct {
+// truncation counts the parts that a result lacks.
+type truncation struct {
 	Lines   int `json:"lines,omitempty"`
 	Chars   int `json:"chars,omitempty"`
 	Entries int `json:"entries,omitempty"`
 }
 
 // add returns the sum of two counts; nil is none.
-func (t *truncated) add(other *truncated) *truncated {
+func (t *truncation) add(other *truncation) *truncation {
 	if t == nil {
 		return other
 	}
 	if other != nil {
-		t = &truncated{Lines: t.Lines + other.Lines, Chars: t.Chars + other.Chars, Entries: t.Entries + other.Entries}
+		t = &truncation{Lines: t.Lines + other.Lines, Chars: t.Chars + other.Chars, Entries: t.Entries + other.Entries}
 	}
 	return t
 }
 
 // cutMiddle keeps the beginning and the end of a text that exceeds most, in bytes, 60 to 40, in whole lines if
 // possible. A line between them counts the missing lines and characters.
-func cutMiddle(text string, most int) (string, *truncated) {
+func cutMiddle(text string, most int) (string, *truncation) {
 	if len(text) <= most {
 		return text, nil
 	}
@@ -42,7 +42,7 @@ func cutMiddle(text string, most int) (string, *truncated) {
 		last = last[i+1:]
 	}
 	removed := text[len(first) : len(text)-len(last)]
-	t := &truncated{Lines: strings.Count(removed, "\n"), Chars: utf8.RuneCountInString(removed)}
+	t := &truncation{Lines: strings.Count(removed, "\n"), Chars: utf8.RuneCountInString(removed)}
 	return fmt.Sprintf("%s\n[... %d lines, %d characters left out ...]\n%s", strings.TrimSuffix(first, "\n"), t.Lines, t.Chars, last), t
 }
 

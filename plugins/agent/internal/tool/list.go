@@ -21,9 +21,9 @@ type listArgs struct {
 }
 
 type listResult struct {
-	Path      string     `json:"path"`
-	Entries   []entry    `json:"entries"`
-	Truncated *truncated `json:"truncated,omitempty"`
+	Path      string      `json:"path"`
+	Entries   []entry     `json:"entries"`
+	Truncated *truncation `json:"truncated,omitempty"`
 }
 
 type entry struct {
@@ -81,7 +81,7 @@ func (s *Set) listDirectory(ctx context.Context, dir fileRef, a listArgs) (outco
 	}
 	result.Entries, _ = fitEntries(result.Entries, s.maxBytes(), func(e entry) int { return len(e.Path) + len(`{"path":"","type":"directory","bytes":1234},`) })
 	if left := total - len(result.Entries); left > 0 {
-		result.Truncated = &truncated{Entries: left}
+		result.Truncated = &truncation{Entries: left}
 	}
 	return outcome{data: result}, nil
 }

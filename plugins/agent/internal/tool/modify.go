@@ -22,11 +22,11 @@ type edit struct {
 }
 
 type modifyResult struct {
-	Path         string     `json:"path"`
-	Status       string     `json:"status"`
-	Replacements int        `json:"replacements,omitempty"`
-	Diff         string     `json:"diff,omitempty"`
-	Truncated    *truncated `json:"truncated,omitempty"`
+	Path         string      `json:"path"`
+	Status       string      `json:"status"`
+	Replacements int         `json:"replacements,omitempty"`
+	Diff         string      `json:"diff,omitempty"`
+	Truncated    *truncation `json:"truncated,omitempty"`
 }
 
 func (a modifyArgs) prepare(s *Set, p *PreparedCall) error {

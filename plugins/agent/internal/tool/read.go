@@ -17,12 +17,12 @@ type readArgs struct {
 }
 
 type readResult struct {
-	Path      string     `json:"path"`
-	Content   *string    `json:"content,omitempty"`
-	Lines     int        `json:"lines"`
-	Offset    int        `json:"offset,omitempty"`
-	Unchanged bool       `json:"unchanged,omitempty"`
-	Truncated *truncated `json:"truncated,omitempty"`
+	Path      string      `json:"path"`
+	Content   *string     `json:"content,omitempty"`
+	Lines     int         `json:"lines"`
+	Offset    int         `json:"offset,omitempty"`
+	Unchanged bool        `json:"unchanged,omitempty"`
+	Truncated *truncation `json:"truncated,omitempty"`
 }
 
 func (a readArgs) prepare(s *Set, p *PreparedCall) error {

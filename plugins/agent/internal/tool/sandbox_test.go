@@ -168,9 +168,9 @@ func TestCommandsRefused(t *testing.T) {
 	}
 }
 
-// TestCommandsKeepWhatIsProtected: C5: no command changes files of the engine or protected files through any argument.
+// TestCommandsKeepProtectedFiles: C5: no command changes files of the engine or protected files through any argument.
 // Commands that only read or record them are allowed.
-func TestCommandsKeepWhatIsProtected(t *testing.T) {
+func TestCommandsKeepProtectedFiles(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) { o.Protected = []string{"migrations/**"} })
 	b.program("git", "echo git")
 	b.program("go", "echo go")

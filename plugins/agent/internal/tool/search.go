@@ -25,9 +25,9 @@ type searchArgs struct {
 }
 
 type searchResult struct {
-	Matches   []match    `json:"matches"`
-	Files     int        `json:"files"`
-	Truncated *truncated `json:"truncated,omitempty"`
+	Matches   []match     `json:"matches"`
+	Files     int         `json:"files"`
+	Truncated *truncation `json:"truncated,omitempty"`
 }
 
 type match struct {
@@ -101,7 +101,7 @@ func (w *search) run(ctx context.Context) (outcome, error) {
 	}
 	w.result.Matches, _ = fitEntries(w.result.Matches, w.set.maxBytes(), func(m match) int { return len(m.Path) + len(m.Text) + len(`{"path":"","line":1234,"text":""},`) })
 	if left := w.total - len(w.result.Matches); left > 0 {
-		w.result.Truncated = &truncated{Entries: left}
+		w.result.Truncated = &truncation{Entries: left}
 	}
 	return outcome{data: w.result}, nil
 }

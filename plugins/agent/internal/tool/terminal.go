@@ -19,13 +19,13 @@ type terminalArgs struct {
 }
 
 type terminalResult struct {
-	ExitCode   int        `json:"exit_code"`
-	Stdout     string     `json:"stdout"`
-	Stderr     string     `json:"stderr"`
-	DurationMs int64      `json:"duration_ms"`
-	EndedBy    string     `json:"ended_by,omitempty"`
-	Tries      []try      `json:"tries,omitempty"`
-	Truncated  *truncated `json:"truncated,omitempty"`
+	ExitCode   int         `json:"exit_code"`
+	Stdout     string      `json:"stdout"`
+	Stderr     string      `json:"stderr"`
+	DurationMs int64       `json:"duration_ms"`
+	EndedBy    string      `json:"ended_by,omitempty"`
+	Tries      []try       `json:"tries,omitempty"`
+	Truncated  *truncation `json:"truncated,omitempty"`
 }
 
 // try is one run of a command that ran more than once.
@@ -170,7 +170,7 @@ func (s *Set) terminalOutcome(last commandRun, tries []try, limit, took time.Dur
 	}
 	half := s.maxBytes() / 2
 	stderr := last.stderr.text(s.o.Redactor)
-	var cutErr, cutOut *truncated
+	var cutErr, cutOut *truncation
 	result.Stdout, cutOut = cutMiddle(last.stdout.text(s.o.Redactor), s.maxBytes()-min(half, len(stderr)))
 	result.Stderr, cutErr = cutMiddle(stderr, s.maxBytes()-min(half, len(result.Stdout)))
 	result.Truncated = cutOut.add(cutErr).add(last.stdout.discarded()).add(last.stderr.discarded())

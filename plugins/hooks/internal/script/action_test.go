@@ -244,6 +244,6 @@ func TestValidate(t *testing.T) {
 }
 
 // The schema is written by hand, so it must declare the keys that the struct reads.
-func TestSchemaNamesWhatIsRead(t *testing.T) {
+func TestSchemaDeclaresAllKeys(t *testing.T) {
 	plugintest.SchemaKeys(t, schema, Config{})
 }

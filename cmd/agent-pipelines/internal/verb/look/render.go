@@ -21,7 +21,7 @@ import (
 const reasonWidth = 100
 
 // durationText returns a duration in milliseconds as text.
-func durationText(ms int64) string { return screen.Took(time.Duration(ms) * time.Millisecond) }
+func durationText(ms int64) string { return screen.DurationText(time.Duration(ms) * time.Millisecond) }
 
 // writeProgress writes the steps, cycles and budgets of a session. row writes one named line.
 func writeProgress(to io.Writer, row func(name, text string), s *engine.Status) {

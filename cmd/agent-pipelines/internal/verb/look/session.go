@@ -141,7 +141,7 @@ func confirmRemoval(a *cli.App, chosen []engine.SessionInfo) (bool, error) {
 
 // reportRemoved prints the removed sessions, and the sessions that would be removed.
 func reportRemoved(a *cli.App, removed, would []engine.SessionInfo) error {
-	return a.Print(document.Removed{Removed: sessionNames(removed), Would: sessionNames(would)}, func(to io.Writer) {
+	return a.Print(document.RemovedSessions{Removed: sessionNames(removed), Would: sessionNames(would)}, func(to io.Writer) {
 		for _, s := range removed {
 			fmt.Fprintf(to, "Removed session '%s' (%s)\n", s.Session, screen.StatusWord(s.Status, s.Crashed))
 		}

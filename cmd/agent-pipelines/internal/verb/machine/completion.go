@@ -64,7 +64,7 @@ func (v *Complete) Run(ctx context.Context, a *cli.App) error {
 			return nil
 		})
 	}
-	candidates = append(candidates, place.Begun(names)...)
+	candidates = append(candidates, place.MatchingCandidates(names)...)
 	var lines []string
 	for _, c := range candidates {
 		lines = append(lines, c.Line()+"\n")

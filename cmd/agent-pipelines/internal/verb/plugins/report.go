@@ -17,7 +17,7 @@ func Reports(l pluginhost.Listing) []document.Plugin {
 	for _, p := range l.Plugins {
 		r := document.Plugin{
 			Name: p.Name, Version: p.Description.Version, Path: p.Path, Source: string(p.Source), SHA256: p.SHA256,
-			Locked: string(p.Standing.Locked), Lock: p.Standing.Lock, Expected: p.Standing.SHA256,
+			Locked: string(p.LockStatus.Locked), Lock: p.LockStatus.Lock, Expected: p.LockStatus.SHA256,
 			Protocols: p.Description.Protocols, SDK: p.Description.SDK, MTLS: p.Description.MTLS,
 			Components: append([]sdk.Component{}, p.Description.Components...),
 		}

@@ -126,7 +126,7 @@ func (s backgroundStart) reportStart(ctx context.Context) error {
 		return errors.Join(err, s.reportCode(ctx, code))
 	}
 	if s.app.JSON {
-		s.app.DocumentLine(document.Started{Session: s.session, Host: s.host.describe()}, cli.Program+" attach "+s.session, cli.Program+" status "+s.session)
+		s.app.DocumentLine(document.BackgroundSession{Session: s.session, Host: s.host.describe()}, cli.Program+" attach "+s.session, cli.Program+" status "+s.session)
 		return nil
 	}
 	for _, line := range s.host.hints(s.session) {
@@ -156,7 +156,7 @@ func (s backgroundStart) reportCode(ctx context.Context, code int) error {
 	a := s.app
 	a.Code = cli.Exit(code)
 	if a.JSON {
-		a.DocumentLine(document.Started{Session: s.session, Host: s.host.describe(), Ended: true, ExitCode: &code, Output: text}, cli.Program+" status "+s.session)
+		a.DocumentLine(document.BackgroundSession{Session: s.session, Host: s.host.describe(), Ended: true, ExitCode: &code, Output: text}, cli.Program+" status "+s.session)
 		return nil
 	}
 	to := a.Stdout

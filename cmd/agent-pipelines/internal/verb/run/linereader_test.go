@@ -42,7 +42,7 @@ func TestReadLine(t *testing.T) {
 	}
 }
 
-func TestReadLineIsCancelled(t *testing.T) {
+func TestReadLineIsCanceled(t *testing.T) {
 	r, out := newPipeReader(t)
 	answered := errors.New("answered elsewhere")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -72,7 +72,7 @@ func TestParseList(t *testing.T) {
 
 // The place is set by flags, else by the project's config.yaml unless CI=true, else by the user's config.yaml, else by
 // CI=true. The default is tmux.
-func TestPlace(t *testing.T) {
+func TestRunMode(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		flags   backgroundFlags

@@ -39,7 +39,7 @@ func (s *stepSummary) write(resume string) error {
 	if s == nil {
 		return nil
 	}
-	text := tree.Markdown(&s.model, s.model.Seen())
+	text := tree.Markdown(&s.model, s.model.LatestEventTime())
 	if text == "" {
 		return nil
 	}

@@ -97,8 +97,8 @@ func startError(session string, err error) error {
 func (h *tmuxHost) pid() int { return h.pane.PID }
 
 func (h *tmuxHost) poll(ctx context.Context) (code int, over bool, err error) {
-	alive := syscall.Kill(h.pane.PID, 0) == nil // before Look: tmux knows the status only of reaped processes
-	p, ok, err := h.client.Look(ctx, h.pane.ID)
+	alive := syscall.Kill(h.pane.PID, 0) == nil // before FindPane: tmux knows the status only of reaped processes
+	p, ok, err := h.client.FindPane(ctx, h.pane.ID)
 	switch {
 	case err != nil:
 		return 0, false, err
@@ -126,11 +126,11 @@ func (h *tmuxHost) keepRunning(ctx context.Context) error {
 // close also kills a dead pane that tmux keeps (remain-on-exit).
 func (h *tmuxHost) close(ctx context.Context) error {
 	err := os.RemoveAll(h.dir)
-	p, ok, lookErr := h.client.Look(ctx, h.pane.ID)
-	if lookErr == nil && ok && p.Dead {
-		lookErr = h.client.Kill(ctx, p)
+	p, ok, findErr := h.client.FindPane(ctx, h.pane.ID)
+	if findErr == nil && ok && p.Dead {
+		findErr = h.client.Kill(ctx, p)
 	}
-	return errors.Join(err, lookErr)
+	return errors.Join(err, findErr)
 }
 
 func (h *tmuxHost) describe() document.Host {

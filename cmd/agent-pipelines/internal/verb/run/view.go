@@ -35,7 +35,7 @@ func newView(a *cli.App, out io.Writer) view {
 		return screen.NewPlain(out, a.Verbose)
 	}
 	return screen.NewLive(out, screen.LiveOptions{
-		Below: &tree.Model{}, Color: a.Colored(), Verbose: a.Verbose, Silent: screen.IsSilent(a.Getenv),
+		Footer: &tree.Model{}, Color: a.Colored(), Verbose: a.Verbose, Silent: screen.IsSilent(a.Getenv),
 		Size: func() (width, height int) {
 			width, height, err := term.GetSize(fd)
 			if err != nil {
