@@ -87,16 +87,20 @@ class PluginTest(unittest.TestCase):
         begun, go = threading.Semaphore(0), threading.Event()
         steps = {"steps": [{"tool": {"name": "t"}}, {"say": "done"}]}
 
-        def verdicts():
-            go.wait()
-            yield pb.ExecuteInput(verdict=pb.ToolVerdict(call_id="step-1", action=pb.VERDICT_ACTION_RUN))
-            yield pb.ExecuteInput(checkpoint_stored=pb.CheckpointStored(turn=1))
-
         def attempt(number):
-            events = []
-            for event in self.execute(f"prompt {number}", steps, verdicts()):
+            events, saved = [], threading.Event()
+
+            def inputs():
+                go.wait()
+                yield pb.ExecuteInput(verdict=pb.ToolVerdict(call_id="step-1", action=pb.VERDICT_ACTION_RUN))
+                saved.wait()  # an answer to a checkpoint that was not sent yet is ignored
+                yield pb.ExecuteInput(checkpoint_stored=pb.CheckpointStored(turn=1))
+
+            for event in self.execute(f"prompt {number}", steps, inputs()):
                 if event.WhichOneof("event") == "tool_call":
                     begun.release()
+                elif event.WhichOneof("event") == "checkpoint":
+                    saved.set()
                 events.append(event)
             return self.said(events)[0]
 
