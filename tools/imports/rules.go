@@ -34,7 +34,6 @@ var wire = []string{
 // kernelInside are the imports of the packages of the kernel.
 var kernelInside = []string{
 	"std", "plugin-sdk/...", "kernel/...", "github.com/hashicorp/go-hclog", "golang.org/x/sync/...", "golang.org/x/sys/...",
-	"github.com/gofrs/flock", "github.com/google/renameio/v2/...",
 	"github.com/charmbracelet/x/ansi",  // docs/decisions/0004-a-library-strips-escape-sequences.md
 	"github.com/bmatcuk/doublestar/v4", // globs of policies
 }
