@@ -32,6 +32,14 @@ const (
 	PhaseSettled  Phase = "settled"  // done: see Outcome and Reason
 )
 
+// Known reports whether p is one of the phases.
+func (p Phase) Known() bool {
+	return slices.Contains([]Phase{
+		PhaseEnter, PhaseReady, PhaseAttempt, PhaseSteps, PhaseMeasure, PhaseSettle, PhaseBackoff,
+		PhaseDecide, PhaseQuestion, PhaseAsking, PhaseDelay, PhaseCutOff, PhaseSettled,
+	}, p)
+}
+
 // Check is the progress of the strategy's decision before the first iteration.
 type Check string
 

@@ -3,8 +3,12 @@ package state
 import (
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"reflect"
+	"strconv"
 	"testing"
 	"time"
 
@@ -82,6 +86,29 @@ func TestLoopAt(t *testing.T) {
 }
 
 // EndedBy returns the Bash engine's names (BASH-BEHAVIOUR 4.3).
+// Every constant of type Phase is known: a phase that is not could not be restored from state.json.
+func TestEveryPhaseIsKnown(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "loop.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || fmt.Sprint(spec.Type) != "Phase" {
+			return true
+		}
+		found++
+		if text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value); err != nil || !Phase(text).Known() {
+			t.Errorf("%s: error %v", text, err)
+		}
+		return true
+	})
+	if found < 13 || Phase("").Known() || Phase("other").Known() {
+		t.Errorf("%d phases", found)
+	}
+}
+
 func TestEndedBy(t *testing.T) {
 	for _, tt := range []struct{ strategy, reason, want string }{
 		{"fixed", "Completed 2 iterations (max: 2)", "fixed"},

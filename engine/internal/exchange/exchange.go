@@ -209,8 +209,10 @@ func (x *Exchange) Call(ctx context.Context, c sdk.ToolCall) (sdk.Verdict, error
 		failpoint.Point("tool.ruled")
 		err = x.Record(ctx, x.Event(event.ToolCall, intent))
 		failpoint.Point("tool.committed")
+	}
+	if err == nil {
 		x.calls.track(intent)
-		if err == nil && intent.Verdict == string(sdk.VerdictRun) {
+		if intent.Verdict == string(sdk.VerdictRun) {
 			x.calls.addArtifact(c)
 		}
 	}

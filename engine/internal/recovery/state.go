@@ -363,14 +363,7 @@ func matchesPlan(p *plan.Plan, st state.State) bool {
 }
 
 func validLoop(l state.Loop) bool {
-	switch l.Phase {
-	case "", state.PhaseEnter, state.PhaseReady, state.PhaseAttempt, state.PhaseSteps, state.PhaseMeasure, state.PhaseSettle, state.PhaseBackoff,
-		state.PhaseDecide, state.PhaseDelay, state.PhaseCutOff, state.PhaseSettled:
-	case state.PhaseQuestion, state.PhaseAsking:
-		if l.Question == nil {
-			return false
-		}
-	default:
+	if l.Phase != "" && !l.Phase.Known() || (l.Phase == state.PhaseQuestion || l.Phase == state.PhaseAsking) && l.Question == nil {
 		return false
 	}
 	return l.Completed >= 0 && l.Attempt >= 0 && (l.Iteration == l.Completed || l.Iteration == l.Completed+1)

@@ -17,6 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
@@ -283,5 +284,29 @@ func BenchmarkEvent(b *testing.B) {
 				redaction.Event(r, e)
 			}
 		})
+	}
+}
+
+// A scan returns at most 100 secrets and reports that there are more; the next scan returns those, and then none is left.
+func TestScanFiles(t *testing.T) {
+	dir := t.TempDir()
+	var names []string
+	for i := range 103 {
+		names = append(names, strconv.Itoa(i)+".txt")
+		if err := os.WriteFile(filepath.Join(dir, names[i]), []byte(key), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := testkit.Must(store.OpenProject(dir))
+	t.Cleanup(func() { _ = p.Close() })
+	var secrets redaction.SecretDedup
+	for _, want := range []struct {
+		count int
+		more  bool
+	}{{100, true}, {3, false}, {0, false}} {
+		found, more := secrets.ScanFiles(p, redact.New(nil), names)
+		if len(found) != want.count || more != want.more {
+			t.Errorf("%d secrets, more %t, want %+v", len(found), more, want)
+		}
 	}
 }

@@ -23,8 +23,8 @@ type SecretDedup struct {
 	seen map[event.SecretFoundData]bool
 }
 
-// isNew reports whether the secret was not reported before, and remembers it.
-func (f *SecretDedup) isNew(d event.SecretFoundData) bool {
+// isNew reports whether the secret was not reported before. With remember it counts as reported from now on.
+func (f *SecretDedup) isNew(d event.SecretFoundData, remember bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	d.Line = 0 // lines move when the file changes
@@ -32,7 +32,7 @@ func (f *SecretDedup) isNew(d event.SecretFoundData) bool {
 		f.seen = map[event.SecretFoundData]bool{}
 	}
 	known := f.seen[d]
-	f.seen[d] = true
+	f.seen[d] = known || remember
 	return !known
 }
 
@@ -42,13 +42,14 @@ func (f *SecretDedup) ScanFiles(p *store.Project, r *redact.Redactor, names []st
 	agent := r.ForAgent()
 	for _, name := range names {
 		for _, d := range findSecrets(agent, name, readHead(p, name)) {
-			if d.Path = agent.Text(d.Path); !f.isNew(d) {
-				continue
-			}
-			if len(found) == maxFinds {
+			d.Path = agent.Text(d.Path)
+			full := len(found) == maxFinds
+			switch isNew := f.isNew(d, !full); {
+			case isNew && full:
 				return found, true
+			case isNew:
+				found = append(found, d)
 			}
-			found = append(found, d)
 		}
 	}
 	return found, false

@@ -187,6 +187,7 @@ func TestArtifact(t *testing.T) {
 		{"a text", `{"raw_artifact":"goal: go\n","result":{"outcome":"success"}}`, "goal: go\n", `{"outcome":"success"}`, sdk.OutcomeSucceeded},
 		{"a file", `{"artifact_file":"prepared.yaml"}`, "goal: there\n", bashResult, sdk.OutcomeSucceeded},
 		{"nothing but it", `{"output":"","no_result":true,"artifact":{}}`, "{}", "", sdk.OutcomeSucceeded},
+		{"nothing but a file", `{"output":"","no_result":true,"artifact_file":"prepared.yaml"}`, "goal: there\n", "", sdk.OutcomeSucceeded},
 		{"nothing but a text", `{"output":"","no_result":true,"raw_artifact":""}`, "", "", sdk.OutcomeSucceeded},
 		{"of an attempt that fails", `{"artifact":{},"outcome":"failed"}`, "{}", "", sdk.OutcomeFailed},
 	}
