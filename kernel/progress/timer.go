@@ -74,22 +74,23 @@ func updateGuardrails(p *plan.Plan, before state.State, s *state.State, e event.
 		s.AliveAt = time.Time{}
 		return nil
 	}
-	if n, ok := s.Nodes[s.At]; ok && n.Status == state.NodeRunning && n.HookCursor.Firing == 0 {
-		n.UpdateLoops(s.At, func(loc event.Location, l *state.Loop) {
-			if l.HookCursor.Firing > 0 || n.Branches[loc.Branch].HookCursor.Firing > 0 {
-				return
-			}
-			old := before.LoopAt(loc)
-			if g, reached := ReachedGuardrail(p, *s, loc); reached {
-				settleOverrun(g.Failure(p, *s, loc), e, old, l)
-			}
-			if l.Phase == state.PhaseSettled && old.Phase != state.PhaseSettled {
-				s.DropQuestions(func(q state.Question) bool { return q.FromLoopHook(loc) })
-			}
-		})
-
-		s.Nodes[s.At] = n
+	n, ok := s.Nodes[s.At]
+	if !ok || n.Status != state.NodeRunning || n.HookCursor.Firing > 0 {
+		return nil
 	}
+	n.UpdateLoops(s.At, func(loc event.Location, l *state.Loop) {
+		if l.HookCursor.Firing > 0 || n.Branches[loc.Branch].HookCursor.Firing > 0 {
+			return
+		}
+		old := before.LoopAt(loc)
+		if g, reached := ReachedGuardrail(p, *s, loc); reached {
+			settleOverrun(g.Failure(p, *s, loc), e, old, l)
+		}
+		if l.Phase == state.PhaseSettled && old.Phase != state.PhaseSettled {
+			s.DropQuestions(func(q state.Question) bool { return q.FromLoopHook(loc) })
+		}
+	})
+	s.Nodes[s.At] = n
 	return nil
 }
 
