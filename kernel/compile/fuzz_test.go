@@ -45,7 +45,7 @@ func FuzzPipeline(f *testing.F) {
 			Roots: sources.Roots{Project: dir, Library: fstest.MapFS{
 				"stages/s/stage.yaml": {Data: stage}, "stages/s/prompt.md": {},
 			}},
-			File: file, Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
+			File: file, Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{}, OverrideLabel: asFlag,
 		}
 		texts := map[string][]byte{"p.yaml": pipeline, "sub.yaml": stage, "library:stages/s/stage.yaml": stage}
 		result, err := compile.Pipeline(req)

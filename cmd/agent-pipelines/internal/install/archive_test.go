@@ -91,7 +91,7 @@ func TestArchive(t *testing.T) {
 
 // A file is the plugin itself, unless it is an archive or has the name of an archive.
 func TestStageFile(t *testing.T) {
-	for name, want := range map[string]string{"agent-plugin-x": "", "x.tar.gz": "called .gz and is not an archive", "x.tar.XZ": "called .XZ and is not an archive", "x.zip": "called .zip and is not an archive"} {
+	for name, want := range map[string]string{"agent-plugin-x": "", "x.tar.gz": "its suffix is .gz, but its content is not", "x.tar.XZ": "its suffix is .XZ, but its content is not", "x.zip": "its suffix is .zip, but its content is not"} {
 		f, info, err := openRegular(plugin(t, name, "#!/bin/sh\n"))
 		check(t, err)
 		_, err = stageFile(f, info.Size(), t.TempDir())

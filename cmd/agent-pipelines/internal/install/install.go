@@ -207,7 +207,7 @@ func stageFile(f *os.File, size int64, dir string) (s stagedPlugin, err error) {
 		s.shown += ":" + member
 		return s, err
 	case slices.Contains([]string{".tar", ".gz", ".tgz", ".zip", ".xz", ".bz2", ".zst", ".7z"}, strings.ToLower(end)):
-		return s, fmt.Errorf("its suffix is %s, but only .tar.gz archives can be read", end)
+		return s, fmt.Errorf("its suffix is %s, but its content is not that of a .tar.gz archive", end)
 	case size > defaultLimits.binary:
 		return s, fmt.Errorf("it is larger than %d MiB", defaultLimits.binary>>20)
 	}
