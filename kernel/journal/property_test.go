@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -126,7 +127,8 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// Inserted garbage costs at most the line that it hits.
+// Inserted garbage costs at most the line that it hits, unless digits make a larger sequence number or epoch of it: then
+// the lines that follow count as older ones.
 func TestGarbageAnywhere(t *testing.T) {
 	text, ends := sampleJournal(8)
 	d := openDir(t)
@@ -137,7 +139,14 @@ func TestGarbageAnywhere(t *testing.T) {
 			rapid.SampledFrom([]string{"\n", "\x00", "{", "{}\n", "}\n{", "null\n", "\"", strings.Repeat("\xff", 70_000)}),
 			rapid.Map(rapid.SliceOfN(rapid.Byte(), 1, 100), func(b []byte) string { return string(b) }),
 		).Draw(rt, "garbage")
-		put(t, d, text[:at]+garbage+text[at:])
+		damaged := text[:at] + garbage + text[at:]
+		for line := range strings.Lines(damaged) {
+			var numbers struct{ Seq, Epoch int64 }
+			if json.Unmarshal([]byte(line), &numbers) == nil && (numbers.Seq > 8 || numbers.Epoch > 2) {
+				rt.Skip("another number")
+			}
+		}
+		put(t, d, damaged)
 		log := read(t, d)
 
 		read := map[int64]bool{}
