@@ -75,6 +75,10 @@ func parseTrusted(b []byte) (f trustedFile, err error) {
 	if err = json.Unmarshal(b, &f); err == nil && f.Version != 1 {
 		err = fmt.Errorf("version %d is not supported", f.Version)
 	}
+	f.Directories = slices.DeleteFunc(f.Directories, func(d string) bool { return !filepath.IsAbs(d) })
+	for i, d := range f.Directories {
+		f.Directories[i] = filepath.Clean(d)
+	}
 	return f, err
 }
 
