@@ -69,8 +69,8 @@ func WithEnvironment(environ []string) Option {
 }
 
 // WithProgram sets the program's name in the command lines that the engine writes into files and returns, such as
-// "NAME resume fix-login". The hints of errors contain a [failure.NextStep], which [failure.Render] completes. Default:
-// command lines begin with the verb.
+// "NAME resume fix-login". An option then is a flag. The hints of errors contain a [failure.NextStep] or a
+// [failure.Option], which [failure.Render] completes. Default: command lines begin with the verb, options are names.
 func WithProgram(name string) Option { return func(c *environment.Config) { c.Program = name } }
 
 // WithVersion sets the version that sessions record. Default: "unknown".

@@ -90,7 +90,8 @@ func (s *selection) ReadDir(dir string) ([]fs.DirEntry, error) {
 			s.excluded = append(s.excluded, name)
 		}
 		if s.bytes > maxBytes || s.files > maxFiles {
-			return nil, fmt.Errorf("the files to copy exceed the limit of %d files or %d MiB, counted up to %s: exclude unneeded files with %s", maxFiles, maxBytes>>20, name, failure.Option("leave_out"))
+			return nil, failure.New(failure.Internal, "the files to copy exceed the limit of %d files or %d MiB, counted up to %s", maxFiles, maxBytes>>20, name).
+				WithHint("exclude unneeded files with %s", failure.Option("leave_out"))
 		}
 	}
 	return selected, nil

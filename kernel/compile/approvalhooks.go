@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// approvalHooks returns the hooks for the keys supervised and require_human_approval and the flags --supervised and
-// --iterate: at most one for each node. A supervised pipeline asks after every node but one: the node of
+// approvalHooks returns the hooks for the keys supervised and require_human_approval and the overrides of the
+// same purpose: at most one for each node. A supervised pipeline asks after every node but one: the node of
 // exit_after, else the last.
 func approvalHooks(c *compiler, m dialect.Map, list []sources.Node, approvals []sources.Approval) []plan.Hook {
 	supervised, at := m.Boolean("supervised"), m.Location(m.Get("supervised"))

@@ -47,7 +47,7 @@ type Hook struct {
 	Message string `json:"message,omitempty"`
 	// AcceptFeedback lets the answer to a confirm be a text. The stage then restarts with this text.
 	AcceptFeedback bool `json:"accept_feedback,omitempty"`
-	// Supervise is true if the hook comes from supervised, require_human_approval, --supervised or --iterate.
+	// Supervise is true if the hook comes from supervised or require_human_approval, or from an override.
 	Supervise bool `json:"supervise,omitempty"`
 	// Timeout is in seconds, 0: the action's own default.
 	Timeout float64 `json:"timeout,omitempty"`

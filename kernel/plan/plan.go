@@ -47,8 +47,7 @@ type Pipeline struct {
 	// Guardrails bound the whole run, in an embedded plan each of its runs; nil unless the file has the key.
 	Guardrails *Guardrails `json:"guardrails,omitempty"`
 
-	// Hooks are called for the nodes of this plan; nil unless a key of the file or a flag, such as --iterate, asks for
-	// hooks.
+	// Hooks are called for the nodes of this plan; nil unless a key of the file or an override asks for hooks.
 	Hooks []Hook `json:"hooks,omitempty"`
 
 	// ExitAfter is the id of the node whose success completes the pipeline; "" for the last node.

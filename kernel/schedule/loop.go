@@ -120,8 +120,8 @@ func (l stageLoop) putQuestion() []Command {
 	return []Command{{Kind: Question, Key: key, Event: &e, Location: l.loc, Round: round}}
 }
 
-// askAboutInterrupted asks the user about an interrupted attempt: under recovery "ask", with a tool call that must not run
-// twice, or with an unanswered question. Resuming the paused run also approves the repeat.
+// askAboutInterrupted asks the user about an interrupted attempt: under recovery "ask", with a tool call that must not
+// run twice, or with an unanswered question. Resuming the paused run also approves the repeat.
 func (l stageLoop) askAboutInterrupted() []Command {
 	subject := l.node.ID
 	if l.loc.Step != "" {

@@ -21,7 +21,7 @@ func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 		return v.decideRestart()
 	}
 	if p.Skipped(n) {
-		return v.skip(&event.Cursor{NodePath: n.Path}, "skipped by the user")
+		return v.skip(&event.Cursor{NodePath: n.Path}, "by the user")
 	}
 	switch {
 	case ns.Inspect:

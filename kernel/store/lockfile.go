@@ -178,7 +178,7 @@ func (f *lockFile) remove(p *Project) (removed bool, err error) {
 }
 
 // guardLocks locks the directory of the locks, so that checking a path and removing it are one step. On a file system
-// that cannot lock directories (NFS), a process with --force may remove the lock of another such process. The journal
+// that cannot lock directories (NFS), a process that overrides a lock may remove the lock of another such process. The journal
 // then accepts only the later writer.
 func guardLocks(p *Project) (unguard func(), err error) {
 	dir, err := p.OpenFile(LocksDir, os.O_RDONLY)

@@ -30,7 +30,7 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 // Diagnostic is one fault or warning.
 type Diagnostic struct {
 	// File is the path of the file, relative to the project for a file in it, or "library:…" for a shipped file. For a
-	// value of no file it is the name of the flag or variable.
+	// value of no file it is the label of the override, such as "--skip", or the name of the variable.
 	File string `json:"file"`
 	// Line and Column are the position of the value or key, from 1; 0 for a value of no file.
 	Line     int      `json:"line"`

@@ -107,7 +107,7 @@ type Error struct {
 	// Message states the failure and its place, in lower case, without a trailing period.
 	Message string
 	// Hint is the user's next step: a command, a setting, an installation. May be empty. [Render] completes the
-	// [NextStep] values in it.
+	// [NextStep] values and options in it.
 	Hint string
 	// Retryable reports whether a repeated attempt can help. [New] sets it from the kind.
 	Retryable bool
@@ -171,7 +171,7 @@ const optionPlaceholder = "⟨option⟩"
 func Option(name string) string { return optionPlaceholder + strings.ReplaceAll(name, "_", "-") }
 
 // Render returns a text, or JSON, in which each NextStep is a command line of the program, and each [Option] a flag. If
-// the program has no name, a command line begins with the verb, and an option is its name.
+// the program has no name, a command line begins with the verb, and an option is its name with hyphens.
 func Render(text, program string) string {
 	if program != "" {
 		return strings.ReplaceAll(strings.ReplaceAll(text, programPlaceholder, program), optionPlaceholder, "--")

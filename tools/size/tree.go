@@ -94,7 +94,7 @@ func widest(tree []file, shipped func(file) bool) (methods, fields, parameters r
 			switch n := n.(type) {
 			case *ast.FuncDecl:
 				addMethod(count, f, n)
-				parameters.largest(n.Type.Params.NumFields(), 5, path.Dir(f.Path)+"."+n.Name.Name)
+				parameters.largest(n.Type.Params.NumFields(), 6, path.Dir(f.Path)+"."+n.Name.Name)
 			case *ast.TypeSpec:
 				fields.addStruct(f, n)
 			}

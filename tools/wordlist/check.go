@@ -150,8 +150,8 @@ func (l *List) checkGo(name string, src []byte) ([]Hit, error) {
 		names, kind := declared(n)
 		for _, id := range names {
 			words := splitName(id.Name)
-			if test, is := strings.CutPrefix(words, "test "); is && kind == declaration {
-				words, kind = test, prose
+			if _, function := n.(*ast.FuncDecl); function && strings.HasPrefix(words, "test ") {
+				words, kind = strings.TrimPrefix(words, "test "), prose
 			}
 			hits = append(hits, l.find(name, fset.Position(id.Pos()).Line, words, kind)...)
 		}

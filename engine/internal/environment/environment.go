@@ -118,7 +118,7 @@ func secretEntries(name string, doc json.RawMessage) []string {
 }
 
 // RedactDiagnostics removes secrets from diagnostics, which may quote files of the project, and completes the command
-// lines of their hints.
+// lines and options in their hints.
 func (e *Environment) RedactDiagnostics(ds yamldoc.Diagnostics) yamldoc.Diagnostics {
 	clean := slices.Clone(ds)
 	for i := range clean {

@@ -16,8 +16,8 @@ const truncationNotice = "[output truncated at 1MB]"
 // maxRawOutput bounds the raw text of an OutputBuffer, in bytes: escape sequences may need as much as the text.
 const maxRawOutput = 2*OutputLimit + 1
 
-// OutputBuffer collects chunks up to a little more than twice [OutputLimit] and drops the rest. The zero value is ready. It is safe
-// for concurrent use.
+// OutputBuffer collects chunks up to a little more than twice [OutputLimit] and drops the rest. The zero value is ready.
+// It is safe for concurrent use.
 type OutputBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder

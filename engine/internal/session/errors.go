@@ -175,10 +175,11 @@ func nodePath(p *plan.Plan, id string) string {
 	return ""
 }
 
-// nextMember matches the members of failures and questions that hold a [failure.NextStep].
+// nextMember matches the members of failures and questions that hold a [failure.NextStep] or a
+// [failure.Option].
 var nextMember = regexp.MustCompile(`"(?:remedy|resume_command)":"(?:[^"\\]|\\.)*"`)
 
-// completeCommands completes the command lines of an event's failures. All other texts stay as they are.
+// completeCommands completes the command lines and options of an event's failures. All other texts stay as they are.
 func completeCommands(data json.RawMessage, program string) json.RawMessage {
 	return nextMember.ReplaceAllFunc(data, func(member []byte) []byte { return []byte(failure.Render(string(member), program)) })
 }

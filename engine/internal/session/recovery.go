@@ -27,8 +27,9 @@ type recoveredState struct {
 	src *source.Source // the source of a plan that was compiled again; nil for the plan of plan.json
 }
 
-// recoverState sets the plan and returns the session's state. The recovered state is nil if the journal is complete. No
-// file is written. A doubtful state is refused with a hint to repair the session.
+// recoverState sets the plan and returns the session's state; t then holds the replay with that plan. The recovered
+// state is nil if the journal is complete. No file is written. A doubtful state is refused with a hint to repair the
+// session.
 func (s *setup) recoverState(ctx context.Context, t *replay) (state.State, *recoveredState, error) {
 	if t.isComplete() {
 		if err := s.loadPlan(false); err != nil {

@@ -28,7 +28,7 @@ import (
 // setup is a session's plan with its providers, settings, isolation, and redaction of secrets.
 type setup struct {
 	handle *handle
-	host   *pluginhost.Host // of the session, or of the engine for questions and repairs
+	host   *pluginhost.Host // of the session, or of the engine for queries and repairs
 	plan   *plan.Plan
 	// providers maps the names in the plan's blocks to components, nil if not known yet.
 	providers map[string]event.Provider

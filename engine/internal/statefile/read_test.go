@@ -111,7 +111,7 @@ func FuzzRead(f *testing.F) {
 			t.Error("Bash's word was kept")
 		}
 		if _, headErr := statefile.ReadHead(p, "s"); err == nil && headErr != nil {
-			t.Errorf("the whole was read, the front was not: %v", headErr)
+			t.Errorf("the file was read, its head was not: %v", headErr)
 		}
 	})
 }

@@ -53,7 +53,7 @@ type Session struct {
 	Dir string `json:"dir"`
 }
 
-// Effort is the effort, which never counts as a difference.
+// Effort holds attempts, tokens, cost and duration. They never count as a difference.
 type Effort struct {
 	Attempts   int      `json:"attempts"`
 	Retries    int      `json:"retries"` // repeated attempts and restarted stages

@@ -269,7 +269,7 @@ func withPaneHint(e *failure.Error, session string, p tmux.Pane) error {
 	if p.Session != tmuxName(session) {
 		show, end = "tmux select-window -t "+p.WindowID, "tmux kill-window -t "+p.WindowID
 	}
-	return e.WithHint("tmux session '%s' exists; show it: %s\nend it: %s abort %s, or %s\n--force overrides its lock",
+	return e.WithHint("tmux session '%s' exists; show it: %s\nend it: %s abort %s, or %s\n--force overrides the session's lock",
 		tmuxName(session), show, cli.Program, session, end)
 }
 
