@@ -87,13 +87,13 @@ func (c *caller) invoke(ctx context.Context, e catalog.Entry, use Use, p invocat
 	if err != nil {
 		return err
 	}
-	box, err := c.cfg.sandboxPolicy(e, component, use)
+	policy, err := c.cfg.sandboxPolicy(e, component, use)
 	if err != nil {
 		return err
 	}
 	env, dir := c.environment(component, use), c.cfg.WorkDir
 	key := processKey{
-		Path: b.Path, Args: strings.Join(b.Args, "\x00"), SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: policyKey(box),
+		Path: b.Path, Args: strings.Join(b.Args, "\x00"), SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: policyKey(policy),
 	}
 	owner := c.owner(component)
 	if owner != c {
@@ -104,8 +104,8 @@ func (c *caller) invoke(ctx context.Context, e catalog.Entry, use Use, p invocat
 		defer done()
 	}
 	lease, err := owner.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) {
-		c.logUngranted(e, component, box)
-		return owner.start(ctx, launch.StartRequest{Binary: b, Env: env, Dir: dir, MTLS: d.MTLS, Box: box}, &c.user)
+		c.logUngranted(e, component, policy)
+		return owner.start(ctx, launch.StartRequest{Binary: b, Env: env, Dir: dir, MTLS: d.MTLS, Policy: policy}, &c.user)
 	})
 	if err != nil {
 		return err
@@ -162,8 +162,8 @@ func (c *caller) start(ctx context.Context, o launch.StartRequest, user *process
 	c.cfg.Logger.Debug("plugin process started", "plugin", i.Command(), "pid", i.PID(), "mtls", o.MTLS, "sandbox", got.Mode)
 	n := Notice{Event: Started, Command: i.Command(), SHA256: o.Binary.SHA256, PID: i.PID(), Environment: names}
 	init := sdk.InitRequest{WorkDir: o.Dir, RunMarker: c.marker.String()}
-	if o.Box != nil {
-		n.Requested, n.Sandbox = o.Box, &got
+	if o.Policy != nil {
+		n.Requested, n.Sandbox = o.Policy, &got
 		c.logLacking(got)
 	}
 	if got.Mode != sandboxpolicy.None {
@@ -217,7 +217,7 @@ func (c *caller) Describe(ctx context.Context, b *catalog.Binary) (sdk.Descripti
 	defer slow.Stop()
 	i, err := c.launch(ctx, launch.StartRequest{
 		Binary: b, Env: BuildEnv(c.cfg.Environ, EnvPolicy{Mode: EnvMinimal}, nil), Dir: "/",
-		Box: &sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true, WorkDir: "/"},
+		Policy: &sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true, WorkDir: "/"},
 	})
 	if err != nil {
 		return sdk.Description{}, err

@@ -34,7 +34,7 @@ func TestLogin(t *testing.T) {
 }
 
 // The finding reports the version that a program prints. A program that prints no version is bad.
-func TestExamineVersion(t *testing.T) {
+func TestDiagnoseVersion(t *testing.T) {
 	dir := t.TempDir()
 	for name, script := range map[string]string{"good": "echo 1.2.3", "old": "echo 1.2.2", "mute": "exit 3"} {
 		check(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))

@@ -137,7 +137,7 @@ func TestWaitingForASerialComponentCanBeCancelled(t *testing.T) {
 
 // A plugin without Examine returns no findings and no error; the findings of a plugin with Examine
 // arrive unchanged.
-func TestExamine(t *testing.T) {
+func TestDiagnose(t *testing.T) {
 	examiner := func(f *fake) sdk.Diagnoser {
 		c, _ := dial(t, f)
 		return c.Provider(sdk.Component{Name: "p"}).(sdk.Diagnoser)

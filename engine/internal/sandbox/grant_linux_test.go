@@ -54,7 +54,7 @@ func TestGrant(t *testing.T) {
 	script := sandboxpolicy.Program{Path: filepath.Join(root, "plugins/agent-plugin-x"), Env: []string{"PATH=relative:/none:" + filepath.Join(root, "venv/bin")}}
 	scriptNeeds := at("plugins", "venv/bin", "venv/lib", "venv/pyvenv.cfg")
 	for name, tt := range map[string]struct {
-		box         sandboxpolicy.Policy
+		policy      sandboxpolicy.Policy
 		program     sandboxpolicy.Program
 		read, write []string
 	}{
@@ -75,7 +75,7 @@ func TestGrant(t *testing.T) {
 		"the process's own directory": {sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}, sandboxpolicy.Program{Temp: filepath.Join(root, "home"), Write: at("venv")}, nil, at("home", "venv")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := grant(tt.box, tt.program)
+			g := grant(tt.policy, tt.program)
 			ours := slices.DeleteFunc(g.read, func(p string) bool { return !strings.HasPrefix(p, root) })
 			slices.Sort(tt.read)
 			testkit.Equal(t, tt.read, ours, equateEmpty)

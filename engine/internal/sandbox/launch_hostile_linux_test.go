@@ -138,22 +138,22 @@ func (h *host) confine(c sandboxpolicy.Confiner) {
 }
 
 // start starts the plugin at the path; it is stopped at the end of the test.
-func (h *host) start(path string, box *sandboxpolicy.Policy, dir string) (*launch.Instance, error) {
+func (h *host) start(path string, policy *sandboxpolicy.Policy, dir string) (*launch.Instance, error) {
 	h.t.Helper()
 	b := testkit.Must(catalog.NewVerifier(catalog.NewCache("")).Open(path))
 	defer b.Close()
-	i, err := h.launcher.Start(h.t.Context(), launch.StartRequest{Binary: b, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nonexistent"}, Dir: dir, MTLS: true, Box: box})
+	i, err := h.launcher.Start(h.t.Context(), launch.StartRequest{Binary: b, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nonexistent"}, Dir: dir, MTLS: true, Policy: policy})
 	if err == nil {
 		h.t.Cleanup(func() { i.Stop(context.Background()) })
 	}
 	return i, err
 }
 
-func (h *host) must(path string, box *sandboxpolicy.Policy, dir string) *launch.Instance {
+func (h *host) must(path string, policy *sandboxpolicy.Policy, dir string) *launch.Instance {
 	h.t.Helper()
-	i, err := h.start(path, box, dir)
+	i, err := h.start(path, policy, dir)
 	if err != nil {
-		h.t.Fatalf("start in %+v: %v", box, err)
+		h.t.Fatalf("start in %+v: %v", policy, err)
 	}
 	return i
 }
@@ -279,7 +279,7 @@ func receive(t *testing.T, network, address string) string {
 	return c.LocalAddr().String()
 }
 
-func (tg targets) box(mode sandboxpolicy.Mode, network sandboxpolicy.Network) *sandboxpolicy.Policy {
+func (tg targets) policy(mode sandboxpolicy.Mode, network sandboxpolicy.Network) *sandboxpolicy.Policy {
 	return &sandboxpolicy.Policy{Mode: mode, Network: network, Read: []string{tg.Readable}, Write: []string{tg.Workspace}, WorkDir: tg.Workspace, Home: tg.home}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// Without a sandbox the probes succeed, so that their failures in TestHostilePluginInBox come from the sandbox.
-func TestHostilePluginWithoutBox(t *testing.T) {
+// Without a sandbox the probes succeed, so that their failures in TestHostilePluginInSandbox come from the sandbox.
+func TestHostilePluginWithoutSandbox(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
 		tg := newTargets(t)
 		done := probe(t, newHost(t).must(hostile(t), nil, tg.Workspace), tg)
@@ -19,7 +19,7 @@ func TestHostilePluginWithoutBox(t *testing.T) {
 				continue
 			}
 			if class, _, _ := strings.Cut(name, ":"); class == "system" || class == "root" || name == "network: tcp6" || name == "network: mptcp" {
-				t.Logf("%s: shows nothing here, it fails without a box, too: %s", name, done[name])
+				t.Logf("%s: shows nothing here, it fails without a sandbox, too: %s", name, done[name])
 				continue
 			}
 			t.Errorf("%s: %s", name, done[name])
@@ -27,7 +27,7 @@ func TestHostilePluginWithoutBox(t *testing.T) {
 	})
 }
 
-func TestHostilePluginInBox(t *testing.T) {
+func TestHostilePluginInSandbox(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
 		h := newHost(t)
 		path := hostile(t)
@@ -44,7 +44,7 @@ func TestHostilePluginInBox(t *testing.T) {
 		} {
 			t.Run(string(tt.mode)+" "+string(tt.network), func(t *testing.T) {
 				tg := newTargets(t)
-				i := h.must(path, tg.box(tt.mode, tt.network), tg.Workspace)
+				i := h.must(path, tg.policy(tt.mode, tt.network), tg.Workspace)
 				done := probe(t, i, tg)
 				judge(t, done, tt.may...)
 				if o := i.Sandbox(); o.Mode != tt.mode || o.Network != tt.network || !o.Seccomp || len(o.Missing) > 0 {

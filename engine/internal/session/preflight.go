@@ -47,14 +47,14 @@ func checkComponents(ctx context.Context, c environment.Components, providers ma
 		if n.Provider == nil {
 			continue
 		}
-		box := fmt.Sprintf("\x00%+v", c.Plan.EffectivePolicy(n).Sandbox.Complete())
-		once(n, fmt.Sprint("provider ", n.Provider.Type, "\x00", n.Provider.Model, "\x00", c.Plan.EffectivePolicy(n).Mode, box), func() error { return checkProvider(ctx, c, n) })
+		policy := fmt.Sprintf("\x00%+v", c.Plan.EffectivePolicy(n).Sandbox.Complete())
+		once(n, fmt.Sprint("provider ", n.Provider.Type, "\x00", n.Provider.Model, "\x00", c.Plan.EffectivePolicy(n).Mode, policy), func() error { return checkProvider(ctx, c, n) })
 		if c.Plan.EffectivePolicy(n).Budget.NeedsContext(n.ID) {
 			once(n, "context "+n.Provider.Type, func() error { return checkContext(ctx, c, n) })
 		}
-		once(n, fmt.Sprint("strategy ", n.Termination, box), func() error { return checkStrategy(ctx, c, n) })
+		once(n, fmt.Sprint("strategy ", n.Termination, policy), func() error { return checkStrategy(ctx, c, n) })
 		for _, check := range n.Checks {
-			once(n, fmt.Sprint("check ", string(check.Config), box), func() error { return validateCheck(ctx, c, n, check) })
+			once(n, fmt.Sprint("check ", string(check.Config), policy), func() error { return validateCheck(ctx, c, n, check) })
 		}
 	}
 	for h := range c.Plan.Hooks() {

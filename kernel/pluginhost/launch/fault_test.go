@@ -68,20 +68,20 @@ func TestSocketFault(t *testing.T) {
 
 // The error of a failed start names its cause: the sandbox, a lack of resources, or the program.
 func TestNeverStarted(t *testing.T) {
-	box := &sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}
+	policy := &sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}
 	for name, tt := range map[string]struct {
-		box     *sandboxpolicy.Policy
+		policy  *sandboxpolicy.Policy
 		err     error
 		kind    failure.Kind
 		message string
 	}{
-		"the sandbox refuses":        {box, fmt.Errorf("wrap: %w", failure.New(failure.SandboxUnavailable, "no bubblewrap")), failure.SandboxUnavailable, "no bubblewrap"},
-		"too few descriptors":        {box, fmt.Errorf("start: %w", syscall.EMFILE), failure.KindOf(execError("/p/x", syscall.EMFILE)), "start plugin /p/x: start: too many open files"},
-		"something else in a box":    {box, errors.New("odd"), failure.SandboxUnavailable, "odd"},
-		"something else without one": {nil, fmt.Errorf("start: %w", syscall.ENOEXEC), failure.PluginInvalid, "is not a program for"},
+		"the sandbox refuses":         {policy, fmt.Errorf("wrap: %w", failure.New(failure.SandboxUnavailable, "no bubblewrap")), failure.SandboxUnavailable, "no bubblewrap"},
+		"too few descriptors":         {policy, fmt.Errorf("start: %w", syscall.EMFILE), failure.KindOf(execError("/p/x", syscall.EMFILE)), "start plugin /p/x: start: too many open files"},
+		"something else in a sandbox": {policy, errors.New("odd"), failure.SandboxUnavailable, "odd"},
+		"something else without one":  {nil, fmt.Errorf("start: %w", syscall.ENOEXEC), failure.PluginInvalid, "is not a program for"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := failure.From((&Instance{command: "/p/x", policy: tt.box}).notStartedError(tt.err))
+			f := failure.From((&Instance{command: "/p/x", policy: tt.policy}).notStartedError(tt.err))
 			if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.message) {
 				t.Errorf("failure %+v, want kind %s that says %q", f, tt.kind, tt.message)
 			}

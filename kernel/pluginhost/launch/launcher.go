@@ -45,7 +45,7 @@ type Config struct {
 	// SocketBases are the directories for socket directories; the first short directory is used. Empty: $XDG_RUNTIME_DIR,
 	// the temporary directory, /tmp.
 	SocketBases []string
-	// Sandbox confines the plugins whose request has a policy in Box.
+	// Sandbox confines the plugins whose request has a policy.
 	Sandbox sandboxpolicy.Confiner
 	// Redactor removes secrets from the output of plugins before it is logged or put into a failure.
 	Redactor *redact.Redactor
@@ -86,8 +86,8 @@ type StartRequest struct {
 	Dir string
 	// MTLS secures the socket by mutual TLS; the plugin must support it.
 	MTLS bool
-	// Box confines the process. Its WorkDir defaults to Dir. Nil: it is not confined.
-	Box *sandboxpolicy.Policy
+	// Policy confines the process. Its WorkDir defaults to Dir. Nil: it is not confined.
+	Policy *sandboxpolicy.Policy
 	// OnLeak is called with the processes of the plugin that had left its group and were ended after it. Nil:
 	// none.
 	OnLeak func([]process.Survivor)
@@ -101,11 +101,11 @@ func (l *Launcher) Start(ctx context.Context, o StartRequest) (*Instance, error)
 			l.cfg.Logger.Debug("could not remove all socket directories of killed kernels", "error", err)
 		}
 	})
-	box, obtained, err := l.sandboxPolicy(ctx, o)
+	policy, obtained, err := l.sandboxPolicy(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	dir, temp, err := l.makeDirs(box != nil)
+	dir, temp, err := l.makeDirs(policy != nil)
 	if err != nil {
 		return nil, socketError(o.Binary.Command(), err)
 	}
@@ -113,13 +113,13 @@ func (l *Launcher) Start(ctx context.Context, o StartRequest) (*Instance, error)
 		command:      o.Binary.Command(),
 		name:         o.Binary.Name,
 		socket:       socket{dir: dir},
-		policy:       box,
+		policy:       policy,
 		capabilities: obtained,
 		redactor:     l.cfg.Redactor,
 		logger:       l.cfg.Logger,
 		child: process.New(l.cfg.Spawner, process.Spec{
 			Path: o.Binary.Path, Args: o.Binary.Args, Binary: o.Binary.File, Env: o.Env, Dir: o.Dir,
-			Box: box, Sandbox: l.cfg.Sandbox, Temp: temp,
+			Policy: policy, Sandbox: l.cfg.Sandbox, Temp: temp,
 			Marker: l.cfg.Marker, Number: int(l.number.Add(1)), Table: l.cfg.Table, OnLeak: o.OnLeak,
 		}),
 	}
@@ -133,10 +133,10 @@ func (l *Launcher) Start(ctx context.Context, o StartRequest) (*Instance, error)
 
 // sandboxPolicy returns the request's policy, nil for none, and its available capabilities.
 func (l *Launcher) sandboxPolicy(ctx context.Context, o StartRequest) (*sandboxpolicy.Policy, sandboxpolicy.Capabilities, error) {
-	if o.Box == nil {
+	if o.Policy == nil {
 		return nil, sandboxpolicy.Capabilities{Mode: sandboxpolicy.None, Network: sandboxpolicy.On}, nil
 	}
-	b := *o.Box
+	b := *o.Policy
 	b.WorkDir = cmp.Or(b.WorkDir, o.Dir)
 	obtained, err := l.cfg.Sandbox.Check(ctx, b)
 	if obtained.Mode == sandboxpolicy.None {
@@ -147,12 +147,12 @@ func (l *Launcher) sandboxPolicy(ctx context.Context, o StartRequest) (*sandboxp
 
 // makeDirs makes the socket directory and, for a confined process, a directory for temporary files in it. That
 // directory is on a disk if possible, because programs that the process builds should not take memory.
-func (l *Launcher) makeDirs(boxed bool) (dir *process.SocketDir, temp string, err error) {
+func (l *Launcher) makeDirs(confined bool) (dir *process.SocketDir, temp string, err error) {
 	bases := l.cfg.SocketBases
-	if boxed {
+	if confined {
 		bases = append(slices.Clone(bases[1:]), bases[0])
 	}
-	if dir, err = process.NewSocketDir(bases...); err != nil || !boxed {
+	if dir, err = process.NewSocketDir(bases...); err != nil || !confined {
 		return dir, "", err
 	}
 	temp = filepath.Join(dir.Path(), "tmp")

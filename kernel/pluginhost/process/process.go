@@ -39,8 +39,8 @@ type Spec struct {
 	Env []string
 	// Dir is the working directory.
 	Dir string
-	// Box is the policy with which Sandbox confines the process. Nil: it is not confined.
-	Box     *sandboxpolicy.Policy
+	// Policy is the policy with which Sandbox confines the process. Nil: it is not confined.
+	Policy  *sandboxpolicy.Policy
 	Sandbox sandboxpolicy.Confiner
 	// Temp is the directory for temporary files of a confined process.
 	Temp string
@@ -127,11 +127,11 @@ func (c *Process) command(ctx context.Context) (*sandboxpolicy.Command, error) {
 		Path: c.spec.Path, File: executable(c.spec.Binary), Args: c.spec.Args,
 		Env: append(slices.Clone(c.spec.Env), MarkerVariable+"="+c.spec.Marker.String(), ProcessVariable+"="+strconv.Itoa(c.spec.Number)),
 	}
-	if c.spec.Box == nil {
+	if c.spec.Policy == nil {
 		return sandboxpolicy.Unconfined(p), nil
 	}
 	p.Temp, p.Write = c.spec.Temp, []string{c.socketDir}
-	return c.spec.Sandbox.Wrap(ctx, *c.spec.Box, p)
+	return c.spec.Sandbox.Wrap(ctx, *c.spec.Policy, p)
 }
 
 func (c *Process) startProcess(ctx context.Context, cmd *sandboxpolicy.Command, files []*os.File) (*os.Process, error) {

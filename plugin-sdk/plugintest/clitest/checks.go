@@ -77,9 +77,9 @@ func WantFailure(t *testing.T, got *failure.Error, kind failure.Kind, hint strin
 	}
 }
 
-// Examine tests a provider's findings about its agent's command: whether the command exists, and whether the user is
+// Diagnose tests a provider's findings about its agent's command: whether the command exists, and whether the user is
 // logged in.
-type Examine struct {
+type Diagnose struct {
 	// Command is the name of the agent's command.
 	Command string
 	// Key is a variable that holds a key of the agent's service.
@@ -93,7 +93,7 @@ type Examine struct {
 }
 
 // Run examines a command with and without a key, an old version of the command, and a missing command.
-func (e Examine) Run(t *testing.T) {
+func (e Diagnose) Run(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, e.Command), []byte("#!/bin/sh\necho ${VERSION:-999.1}\n"), 0o755); err != nil {

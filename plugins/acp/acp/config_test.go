@@ -102,9 +102,9 @@ func TestPlugin(t *testing.T) {
 	compare(t, [][]string{agentNames(), permissions}, [][]string{schema.Properties.Agent.Enum, schema.Properties.Permissions.Enum})
 }
 
-// TestExamine tests the findings that doctor shows.
-func TestExamine(t *testing.T) {
-	clitest.Examine{
+// TestDiagnose tests the findings that doctor shows.
+func TestDiagnose(t *testing.T) {
+	clitest.Diagnose{
 		Command: "opencode", Key: "OPENAI_API_KEY", Subject: "program",
 		New: func(environ func() []string) sdk.Diagnoser { return New("opencode", environ) },
 	}.Run(t)

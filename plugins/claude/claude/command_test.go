@@ -123,9 +123,9 @@ func TestSchemaMatchesConfig(t *testing.T) {
 	}
 }
 
-// TestExamine tests the findings that doctor shows.
-func TestExamine(t *testing.T) {
-	clitest.Examine{
+// TestDiagnose tests the findings that doctor shows.
+func TestDiagnose(t *testing.T) {
+	clitest.Diagnose{
 		Command: "claude", Key: "ANTHROPIC_API_KEY", Subject: "version", Measured: measured.Version,
 		New: func(environ func() []string) sdk.Diagnoser { return New(environ) },
 	}.Run(t)

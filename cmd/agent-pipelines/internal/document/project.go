@@ -104,8 +104,8 @@ type SettingChange struct {
 	Holds *authoring.SettingOrigin `json:"holds,omitempty"` // the value from another file that takes precedence
 }
 
-// Examination holds the checks of doctor.
-type Examination struct {
+// Diagnosis holds the checks of doctor.
+type Diagnosis struct {
 	// Ready reports whether a run with Provider could begin.
 	Ready    bool           `json:"ready"`
 	Provider string         `json:"provider"`

@@ -56,7 +56,7 @@ var shapes = []Shape{
 	shape[Completion]("completion", "a shell's script for completion", "completion"),
 	shape[crashtest.Report]("crashtest", "the results of killed runs", "crashtest"),
 	shape[compare.Comparison]("diff", "the differences between two sessions", "diff"),
-	shape[Examination]("doctor", "whether runs can start", "doctor"),
+	shape[Diagnosis]("doctor", "whether runs can start", "doctor"),
 	shape[DryRun]("dry-run", "the preview of a run", "dry-run"),
 	shape[Error]("error", "the error of a verb: its kind, cause and hint", every...),
 	shape[event.Line]("event", "one event of a session, as in its journal", slices.Concat(running, []string{"attach", "tail"})...),

@@ -41,7 +41,7 @@ const doctorLimit = time.Minute
 func (v *Doctor) Run(ctx context.Context, a *cli.App) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, doctorLimit, fmt.Errorf("doctor did not finish within %s", doctorLimit))
 	defer cancel()
-	x, err := v.examine(ctx, a)
+	x, err := v.diagnose(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (v *Doctor) Run(ctx context.Context, a *cli.App) error {
 	if !x.Ready {
 		a.Code, x.ExitCode = cli.ExitPreflight, int(cli.ExitPreflight)
 	}
-	return a.Print(x, func(to io.Writer) { writeExamination(to, a.Width(), x) })
+	return a.Print(x, func(to io.Writer) { writeDiagnosis(to, a.Width(), x) })
 }
 
 // areas lists the areas of checks in the order of the output.
@@ -60,9 +60,9 @@ var areas = []struct{ name, title string }{
 	{"project", "Project"}, {"provider", "Providers"}, {"plugins", "Plugins"}, {"isolation", "Isolation"}, {"machine", "Machine"},
 }
 
-// examine runs all checks, the slow checks concurrently.
-func (v *Doctor) examine(ctx context.Context, a *cli.App) (document.Examination, error) {
-	x := document.Examination{Provider: v.Provider}
+// diagnose runs all checks, the slow checks concurrently.
+func (v *Doctor) diagnose(ctx context.Context, a *cli.App) (document.Diagnosis, error) {
+	x := document.Diagnosis{Provider: v.Provider}
 	work, err := filepath.Abs(a.Getenv("PROJECT_ROOT"))
 	if err != nil {
 		return x, err
@@ -187,7 +187,7 @@ type providerChecks struct {
 }
 
 // checks returns the checks of providers. A fault of the provider for runs is bad, a fault of another provider a note.
-func (p providerChecks) checks(x *document.Examination) ([]doctor.Check, error) {
+func (p providerChecks) checks(x *document.Diagnosis) ([]doctor.Check, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -249,7 +249,7 @@ func providerCheck(p authoring.ProviderCheck, wanted bool) []doctor.Check {
 	return append([]doctor.Check{c}, checks...)
 }
 
-func writeExamination(to io.Writer, width int, x document.Examination) {
+func writeDiagnosis(to io.Writer, width int, x document.Diagnosis) {
 	page, wide := cli.InfoPage{To: to, Width: width}, 0
 	for _, c := range x.Checks {
 		wide = max(wide, len(c.Name))
@@ -284,7 +284,7 @@ func writeExamination(to io.Writer, width int, x document.Examination) {
 }
 
 // resultText returns the result of all checks on one line.
-func resultText(x document.Examination) string {
+func resultText(x document.Diagnosis) string {
 	if x.Ready {
 		return fmt.Sprintf("Runs by provider %s can start.", x.Provider)
 	}

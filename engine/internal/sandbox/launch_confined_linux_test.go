@@ -43,17 +43,17 @@ func TestStrictLeavesNoProcess(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				tg := newTargets(t)
 				lock := filepath.Join(tg.Workspace, "lock")
-				box := tg.box(sandboxpolicy.Strict, sandboxpolicy.On)
+				policy := tg.policy(sandboxpolicy.Strict, sandboxpolicy.On)
 				if name == "none" {
-					box = nil
+					policy = nil
 				}
-				i := newHost(t).must(path, box, tg.Workspace)
+				i := newHost(t).must(path, policy, tg.Workspace)
 				pid := mustAsk(t, i, "linger "+lock)
 				if !locked(t, lock) {
 					t.Fatalf("process %q holds no lock", pid)
 				}
 				end(i)
-				if box == nil {
+				if policy == nil {
 					left, err := strconv.Atoi(pid)
 					if err != nil || !locked(t, lock) {
 						t.Fatalf("process %q is gone: the test shows nothing", pid)
@@ -86,8 +86,8 @@ func beHost(dir string) int {
 		fmt.Println(err)
 		return 1
 	}
-	box := &sandboxpolicy.Policy{Mode: sandboxpolicy.Mode(os.Getenv(modeVariable)), Network: sandboxpolicy.Off, Write: []string{dir}}
-	i, err := l.Start(context.Background(), launch.StartRequest{Binary: b, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir, Box: box})
+	policy := &sandboxpolicy.Policy{Mode: sandboxpolicy.Mode(os.Getenv(modeVariable)), Network: sandboxpolicy.Off, Write: []string{dir}}
+	i, err := l.Start(context.Background(), launch.StartRequest{Binary: b, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir, Policy: policy})
 	if err != nil {
 		fmt.Println(err)
 		return 1
@@ -106,7 +106,7 @@ func beHost(dir string) int {
 }
 
 // A killed host ends the plugin in each sandbox, and in a strict sandbox also all processes that the plugin started.
-func TestKilledHostLeavesNoBox(t *testing.T) {
+func TestKilledHostLeavesNoSandbox(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
 		for _, mode := range modes {
 			t.Run(string(mode), func(t *testing.T) {
@@ -166,21 +166,21 @@ func TestLimits(t *testing.T) {
 			t.Run(string(mode), func(t *testing.T) {
 				tg := newTargets(t)
 				h := newHost(t)
-				box := tg.box(mode, sandboxpolicy.Off)
-				box.Processes, box.Memory, box.CPU = 100, 512<<20, 500*time.Millisecond
+				policy := tg.policy(mode, sandboxpolicy.Off)
+				policy.Processes, policy.Memory, policy.CPU = 100, 512<<20, 500*time.Millisecond
 				if os.Getuid() == 0 { // the kernel exempts root from that limit
-					if _, err := h.start(path, box, tg.Workspace); failure.KindOf(err) != failure.SandboxUnavailable {
+					if _, err := h.start(path, policy, tg.Workspace); failure.KindOf(err) != failure.SandboxUnavailable {
 						t.Errorf("a limit of root's processes: %v", err)
 					}
-					box.Processes = 0
+					policy.Processes = 0
 				}
-				i := h.must(path, box, tg.Workspace)
+				i := h.must(path, policy, tg.Workspace)
 				o := i.Sandbox()
-				if o.Processes != box.Processes || o.Memory != 512<<20 || o.CPUSeconds != 1 {
+				if o.Processes != policy.Processes || o.Memory != 512<<20 || o.CPUSeconds != 1 {
 					t.Errorf("obtained %+v", o)
 				}
 				// The number is not exact, because other processes of an ordinary user start and end meanwhile.
-				if n, err := strconv.Atoi(mustAsk(t, i, "fork 400")); box.Processes > 0 && (err != nil || n < 20 || n > 200) {
+				if n, err := strconv.Atoi(mustAsk(t, i, "fork 400")); policy.Processes > 0 && (err != nil || n < 20 || n > 200) {
 					t.Errorf("%d children ran at the same time (%v), want not many more than 100 less the plugin's own threads", n, err)
 				}
 				if out := mustAsk(t, i, "eat "+strconv.Itoa(1<<30)); strings.Contains(out, "eaten") {
@@ -198,30 +198,30 @@ func TestLimits(t *testing.T) {
 		free := newHost(t).must(path, nil, tg.Workspace)
 		testkit.Equal(t, "400", mustAsk(t, free, "fork 400"))
 		if out := mustAsk(t, free, "eat "+strconv.Itoa(1<<30)); !strings.Contains(out, "eaten") {
-			t.Errorf("no memory without a box: the test shows nothing: %s", out)
+			t.Errorf("no memory without a sandbox: the test shows nothing: %s", out)
 		}
 	})
 }
 
 // The tools of agents and their commands run in a sandbox, with limits that suffice.
-func TestToolsInBox(t *testing.T) {
+func TestToolsInSandbox(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
 		path := hostile(t)
 		for _, mode := range modes {
 			for _, network := range []sandboxpolicy.Network{sandboxpolicy.Off, sandboxpolicy.On} {
 				t.Run(string(mode)+" "+string(network), func(t *testing.T) {
 					tg := newTargets(t)
-					box := tg.box(mode, network)
-					box.Memory = 4 << 30
+					policy := tg.policy(mode, network)
+					policy.Memory = 4 << 30
 					if os.Getuid() != 0 {
-						box.Processes = 200
+						policy.Processes = 200
 					}
 					goroot := goRoot(t)
-					box.Read = append(box.Read, goroot)
+					policy.Read = append(policy.Read, goroot)
 					writeFile(t, filepath.Join(tg.home, ".npmrc")) // unreadable in the sandbox
 					gitconfig := "[user]\n\tname = a\n\temail = a@example.com\n"
 					testkit.OK(t, os.WriteFile(filepath.Join(tg.home, ".gitconfig"), []byte(gitconfig), 0o600))
-					i := newHost(t).must(path, box, tg.Workspace)
+					i := newHost(t).must(path, policy, tg.Workspace)
 					for _, line := range []string{
 						`bash -c 'for i in 1 2 3; do echo $i; done | sort -r | head -1; [[ $(pwd) == ` + tg.Workspace + ` ]]'`,
 						`python3 -c 'import subprocess, threading, tempfile, json; t = threading.Thread(target=print); t.start(); t.join(); subprocess.run(["true"], check=True); tempfile.TemporaryFile()'`,
@@ -251,7 +251,7 @@ func goRoot(t *testing.T) string {
 func TestLoopback(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
 		tg := newTargets(t)
-		i := newHost(t).must(hostile(t), tg.box(sandboxpolicy.Strict, sandboxpolicy.Loopback), tg.Workspace)
+		i := newHost(t).must(hostile(t), tg.policy(sandboxpolicy.Strict, sandboxpolicy.Loopback), tg.Workspace)
 		out, err := ask(t, i, `sh python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); socket.create_connection(s.getsockname())'`)
 		if err != nil {
 			t.Errorf("%v %s", err, out)
@@ -260,7 +260,7 @@ func TestLoopback(t *testing.T) {
 }
 
 // A script finds its interpreter and the files in its directory, and the programs that it starts are confined as well.
-func TestScriptInBox(t *testing.T) {
+func TestScriptInSandbox(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
 		for _, mode := range modes {
 			t.Run(string(mode), func(t *testing.T) {
@@ -273,14 +273,14 @@ func TestScriptInBox(t *testing.T) {
 				if mode == sandboxpolicy.Workspace {
 					may = append(may, "mode:")
 				}
-				judge(t, probe(t, newHost(t).must(script, tg.box(mode, sandboxpolicy.Off), tg.Workspace), tg), may...)
+				judge(t, probe(t, newHost(t).must(script, tg.policy(mode, sandboxpolicy.Off), tg.Workspace), tg), may...)
 			})
 		}
 	})
 }
 
 // The verified file runs, whatever its path names by then.
-func TestVerifiedFileRunsInBox(t *testing.T) {
+func TestVerifiedFileRunsInSandbox(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
 			path := filepath.Join(openDir(t), catalog.Prefix+"hostile")
@@ -292,7 +292,7 @@ func TestVerifiedFileRunsInBox(t *testing.T) {
 			testkit.OK(t, os.Rename(other, path))
 			tg := newTargets(t)
 			h := newHost(t)
-			i := testkit.Must(h.launcher.Start(t.Context(), launch.StartRequest{Binary: b, Env: []string{"PATH=/usr/bin:/bin"}, Dir: tg.Workspace, Box: tg.box(mode, sandboxpolicy.Off)}))
+			i := testkit.Must(h.launcher.Start(t.Context(), launch.StartRequest{Binary: b, Env: []string{"PATH=/usr/bin:/bin"}, Dir: tg.Workspace, Policy: tg.policy(mode, sandboxpolicy.Off)}))
 			defer i.Stop(context.Background())
 			testkit.Equal(t, "me\n", mustAsk(t, i, "sh echo me"))
 		})
@@ -300,7 +300,7 @@ func TestVerifiedFileRunsInBox(t *testing.T) {
 }
 
 // Faults of starting in a sandbox reach the user with their cause.
-func TestStartFaultsInBox(t *testing.T) {
+func TestStartFaultsInSandbox(t *testing.T) {
 	text := filepath.Join(t.TempDir(), catalog.Prefix+"text")
 	testkit.OK(t, os.WriteFile(text, []byte("just some text, and a little more\n"), 0o755))
 	interpreter := filepath.Join(t.TempDir(), catalog.Prefix+"interpreter")
@@ -332,11 +332,11 @@ func TestStartFaultsInBox(t *testing.T) {
 			t.Run(string(mode)+" "+tt.name, func(t *testing.T) {
 				h := newHost(t)
 				dir := t.TempDir()
-				box := &sandboxpolicy.Policy{Mode: mode, Network: sandboxpolicy.Off, WorkDir: dir}
+				policy := &sandboxpolicy.Policy{Mode: mode, Network: sandboxpolicy.Off, WorkDir: dir}
 				if tt.change != nil {
-					tt.change(h, box)
+					tt.change(h, policy)
 				}
-				_, err := h.start(tt.path, box, dir)
+				_, err := h.start(tt.path, policy, dir)
 				f := failure.From(err)
 				if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.want) || f.Hint == "" {
 					t.Errorf("failure %+v, want kind %s with a hint", f, tt.kind)
