@@ -98,7 +98,7 @@ var Stage = Object{
 		{Name: "completion", Doc: "The old form of the type of termination.", Value: choice(completionWords()...)},
 		{Name: "consensus", Doc: "With completion: how many consecutive judgments must decide to stop.", Value: count()},
 		{Name: "min_iterations", Doc: "With completion: the iterations before the first judgment.", Value: count()},
-		{Name: "runs", Doc: "As a map, the old name of termination.", Value: anything()},
+		{Name: "runs", Doc: "The old name of termination, if the value is a map. Any other value has no effect.", Value: anything()},
 		{Name: "provider", Doc: "The provider that does the work.", Value: AnyText(), Default: "that of the pipeline's defaults"},
 		{Name: "model", Doc: "The provider's model.", Value: AnyText(), Default: "the provider's own"},
 		{Name: "delay", Doc: "The pause between iterations.", Value: pause(), Default: "that of the settings, else 3"},

@@ -101,7 +101,7 @@ var Cycles = Object{
 		{Name: "default", Doc: "The limit of an edge that sets none.", Value: integer(1, plan.MaxCycles), Default: "3"},
 		{Name: "max", Doc: "The maximum limit of an edge.", Value: integer(1, plan.MaxCycles), Default: "10"},
 		{Name: "session", Doc: "The limit of all such edges together, in the whole run.", Value: count(), Default: "30"},
-		{Name: "identical", Doc: "How many identical passes in a row count as the limit.", Value: passes(), Default: "they are not compared", Hint: "leave the key out to disable the comparison"},
+		{Name: "identical", Doc: "How often in a row an edge may be taken with the same output of the cycle.", Value: passes(), Default: "they are not compared", Hint: "leave the key out to disable the comparison"},
 	},
 }
 

@@ -250,6 +250,3 @@ func pause() Value {
 }
 
 func selectChoice() Value { return choice("all", "history", "latest") }
-
-// Hidden as [Value.About] leaves the value out of the reference.
-const Hidden = "-"

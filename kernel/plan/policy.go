@@ -71,8 +71,7 @@ type Cycles struct {
 	// [MaxCycles].
 	Max     int `json:"max,omitempty"`
 	Session int `json:"session,omitempty"` // for the whole run, default [DefaultSessionCycles]
-	// Identical is the number of consecutive identical passes over a cycle that count as its limit; 0: passes are not
-	// compared.
+	// Identical is how often in a row an edge may lead back with the same output of the cycle. 0: outputs are not compared.
 	Identical int `json:"identical,omitempty"`
 }
 

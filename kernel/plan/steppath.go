@@ -12,7 +12,7 @@ type StepPath []StepPathPart
 // StepPathPart is one member of a [StepPath].
 type StepPathPart struct {
 	Name string
-	// Each is true if the path continues in each item of the member's list.
+	// Each is true if the member is a list and the path leads to each of its items; always for the last part.
 	Each bool
 }
 

@@ -70,8 +70,8 @@ func embeddedStartEvent(p *plan.Plan, n *plan.Node) event.Event {
 		event.PipelineStartData{Name: n.ID, Kind: string(n.Kind), Pipeline: n.Ref, Runs: p.MaxRuns(n)})
 }
 
-// decideEmbedded runs a pipeline node that was entered. Each run goes through the embedded plan, from its first node
-// until a transition leads back to this node.
+// decideEmbedded runs a pipeline node that was entered. Each run begins at the embedded plan's first node, and
+// ends with the transition that leaves the embedded plan.
 func (v visit) decideEmbedded() []Command {
 	n, ns, limit := v.node, v.nodeState, v.plan.MaxRuns(v.node)
 	if ns.Runs < limit {

@@ -17,10 +17,10 @@ const (
 	ProviderTimeout    Kind = "provider_timeout"    // the provider exceeded its own or the attempt's deadline
 	ProviderCrashed    Kind = "provider_crashed"    // the plugin process or the agent CLI ended unexpectedly
 	ProviderMissing    Kind = "provider_missing"    // no such plugin, or its CLI is not installed
-	ProviderFailed     Kind = "provider_failed"     // the agent ran and reported an error
+	ProviderFailed     Kind = "provider_failed"     // the provider or its agent failed for a reason that no other kind names
 	PluginInvalid      Kind = "plugin_invalid"      // the binary is not a plugin, or breaks the protocol
 	PluginUntrusted    Kind = "plugin_untrusted"    // the plugin is not trusted, or does not match a lock file
-	ConfigInvalid      Kind = "config_invalid"      // the plugin refused its configuration
+	ConfigInvalid      Kind = "config_invalid"      // a setting or a plugin's configuration is invalid
 	ResultInvalid      Kind = "result_invalid"      // the agent's result file does not match the schema
 	ResultMissing      Kind = "result_missing"      // the agent wrote no result file
 	LockContention     Kind = "lock_contention"     // another kernel holds the session

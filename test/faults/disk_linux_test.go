@@ -15,8 +15,9 @@ func (w world) fill(left int) {
 
 func (w world) free() { w.check(os.Remove(w.path(runs + "/fill"))) }
 
-// D10, U223: TestFullDisk fills the disk at several moments. The run stops with an error that names the fault, the
-// place and the remedy. When there is space again, one resume completes the session as if undisturbed.
+// D10, U223: TestFullDisk leaves little space, so that the disk becomes full at several moments. Then the run stops
+// with an error that names the fault, the place and the remedy. When there is space again, one resume completes the
+// session as if undisturbed.
 func TestFullDisk(t *testing.T) {
 	pages := []int{0, 2, 5, 8, 10, 14, 19, 30}
 	if *every {

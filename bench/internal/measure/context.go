@@ -26,7 +26,7 @@ func (b *bench) briefs(ctx context.Context) ([]table.Row, error) {
 	return b.preparations(ctx, label, ground.FullContext("inside", b.FullContext), fill, b.FullContext-b.FullContext/2)
 }
 
-// contexts measures the time for the context of an iteration after many others.
+// contexts measures the time to prepare an iteration that many others precede.
 func (b *bench) contexts(ctx context.Context) ([]table.Row, error) {
 	label := fmt.Sprintf("context of an iteration with up to %d before it (U109)", b.History-1)
 	nothing := func(string) error { return nil }

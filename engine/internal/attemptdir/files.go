@@ -104,7 +104,7 @@ func (f *Files) Report(name string) ([]byte, error) {
 	switch {
 	case err == nil:
 		return text, nil
-	case errors.As(err, &known): // the session's directory is missing
+	case errors.As(err, &known): // a fault of the system, or a missing directory of the session
 		return nil, err
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil

@@ -59,7 +59,8 @@ func (r *Replay) AddFault(message string, until int64) {
 	r.Faults = append(r.Faults, Fault{message, until, true})
 }
 
-// Apply applies the event of a step. An event that does not follow is skipped.
+// Apply applies the event of a step. It skips an event that does not follow from earlier events. It adds a fault for
+// the event, unless the event only informs, is outdated, or follows an open fault.
 func (r *Replay) Apply(s Step) {
 	e := s.Event
 	if other := r.State.RunID; other != "" && e.RunID != "" && e.RunID != other && e.Type != event.SessionStart && e.Type != event.SessionImported {

@@ -158,7 +158,7 @@ func TestBashBlock(t *testing.T) {
 	}
 }
 
-// A point overrides all other sources.
+// A run continues at the user's point. An invalid point is an error.
 func TestResumePoint(t *testing.T) {
 	f := testkit.Must(recovery.Read(session(t, nil)))
 	for _, tt := range []struct{ at, want string }{

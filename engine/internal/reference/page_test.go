@@ -96,9 +96,7 @@ func typeText(v dialect.Value) string {
 	default:
 		var all []string
 		for _, f := range v.Forms {
-			if f.About != dialect.Hidden {
-				all = append(all, typeText(f))
-			}
+			all = append(all, typeText(f))
 		}
 		return strings.Join(all, "; or ")
 	}

@@ -107,8 +107,8 @@ func (s Store) Trust(dir string) error {
 	return s.changeTrusted(func(dirs []string) []string { return append(dirs, resolved) })
 }
 
-// Distrust removes dir and reports whether it was trusted; a trusted parent directory still covers it. The
-// directory need not exist.
+// Distrust removes dir from the trusted directories and reports whether it was one of them. A trusted parent directory
+// still covers it. The directory need not exist.
 func (s Store) Distrust(dir string) (was bool, err error) {
 	resolved, err := realPath(dir)
 	if errors.Is(err, fs.ErrNotExist) {

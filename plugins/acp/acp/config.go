@@ -90,7 +90,7 @@ func (p *Provider) chooseProfile(cfg AnyConfig) (profile, error) {
 	if known == nil {
 		err := failure.New(failure.ConfigInvalid, "config: unknown agent %q", cfg.Agent)
 		if near := nearest.Name(cfg.Agent, agentNames()); near != "" {
-			return profile{}, err.WithHint("did you mean %q? Known agents are %s; for another one set command", near, strings.Join(agentNames(), ", "))
+			return profile{}, err.WithHint("did you mean %q? Known agents are %s; for another one leave agent out and set command", near, strings.Join(agentNames(), ", "))
 		}
 		return profile{}, err.WithHint("known agents are %s; for another one leave agent out and set command", strings.Join(agentNames(), ", "))
 	}

@@ -44,7 +44,8 @@ type processEnd struct {
 	Code int
 }
 
-// fixture is a provider in a directory, with its own environment and without a real process to end.
+// fixture is a provider in a directory, with its own environment. It records each end of the process instead of ending
+// the process.
 type fixture struct {
 	exchange plugintest.Exchange
 	received received // from all attempts so far

@@ -60,11 +60,11 @@ func (c commandRun) newFailure(end cliagent.End) error {
 	cause := end.Failure()
 	f := failure.New(failure.StrategyFailed, "queue: %s: %s", c.display(), cause.Message).WithDetail(end.Stderr)
 	if end.Interrupted() {
-		f.Kind = cause.Kind
 		if end.StopReason == cliagent.StopTimeout {
-			f.Kind = failure.StrategyFailed
+			return f.WithHint("set a higher limit with termination.timeout, in seconds")
 		}
-		return f.WithHint("set a higher limit with termination.timeout, in seconds")
+		f.Kind = cause.Kind
+		return f
 	}
 	return f.WithHint("run it by hand: it must end with exit code 0 if the queue can be read, even an empty one")
 }

@@ -65,7 +65,7 @@ func decided(c *Causes, e timeline.Entry, d event.DecisionData) {
 // describeContinued describes iterations that the strategy continued after, with its reasons.
 func describeContinued(l *openCause, at place, strategy string) string {
 	if l.From == 0 && l.To == 0 {
-		return fmt.Sprintf("%s was to be worked on: %s said: %s", at.describe(), strategy, l.reasons.text())
+		return fmt.Sprintf("%s began, because %s found work to do", at.describe(), strategy) + reasonSuffix(l.reasons.text())
 	}
 	text := describeIterations(l.From, l.To) + " of " + at.describe() + " continued: "
 	if reasons := l.reasons.text(); reasons != "" {
@@ -244,7 +244,7 @@ func hookEnded(c *Causes, e timeline.Entry, d event.HookCompleteData) {
 	l := c.join(e, at, fmt.Sprint(d.Hook, d.Answer), Cause{Kind: Hooked}, func(l *openCause) string {
 		text := fmt.Sprintf("hook %s at %s said %s", d.Action, d.Point, d.Answer)
 		if l.Times > 1 {
-			text = fmt.Sprintf("hook %s at %s said %s %d times, the last time", d.Action, d.Point, d.Answer, l.Times)
+			text = fmt.Sprintf("hook %s at %s said %s %d times", d.Action, d.Point, d.Answer, l.Times)
 		}
 		return text + reasonSuffix(l.detail)
 	})

@@ -26,7 +26,7 @@ type DryRun struct {
 	run.FlowFlags
 	run.EntryFlags
 
-	Assume map[string]string `mapsep:"none" placeholder:"NODE=OUTCOME" help:"Assume this outcome of a node's iterations: success, fail, retry, stop or error; with an artifact, checks, steps or transitions also reject or escalate; repeatable."`
+	Assume map[string]string `mapsep:"none" placeholder:"NODE=OUTCOME" help:"Assume this outcome of a node's iterations: success, fail, retry, stop or error. A node with an artifact, requires, checks, steps or transitions also takes reject and escalate, a node with skip_when also skip. Repeatable."`
 }
 
 // Run implements [cli.Verb].

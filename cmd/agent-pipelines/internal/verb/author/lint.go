@@ -14,7 +14,7 @@ import (
 
 // Lint is the verb `lint [loop|pipeline [name...]]` and `lint <file>...`.
 type Lint struct {
-	Names []string `arg:"" name:"what" optional:"" help:"loop or pipeline with names; or files or names (default every stage and pipeline, and .claude/config.yaml)."`
+	Names []string `arg:"" name:"what" optional:"" help:"Names or files to check. After the word loop or pipeline: names of that kind, none for all. Default: every stage and pipeline, and .claude/config.yaml."`
 }
 
 // These are the kinds of targets on the command line. A stage is also called loop.

@@ -41,7 +41,7 @@ func (v *Approve) Run(ctx context.Context, a *cli.App) error {
 // Reject is the verb `reject <session> [question]`.
 type Reject struct {
 	look.QuestionArgs
-	Feedback *string `placeholder:"STRING" help:"Send the stage back with this text. Without it, the session ends."`
+	Feedback *string `placeholder:"STRING" help:"Send the stage back with this text. Without it, the session ends. For a tool call: the message to the agent; the session continues."`
 	resumeFlags
 }
 
@@ -59,7 +59,7 @@ type Answer struct {
 	Session  string  `arg:"" help:"The session that asks."`
 	Question string  `arg:"" help:"The question's id; optional if only one is open."`
 	Answer   *string `arg:"" optional:"" help:"approve or reject (deny), for a tool call also skip; any other text is feedback if the question accepts it, or for an escalation text for the next prompt."`
-	Text     *string `placeholder:"STRING" help:"With an approval text for the next prompts, with a rejection feedback; for a tool call the message to the agent."`
+	Text     *string `placeholder:"STRING" help:"Text to send with the answer: for the next prompts (approve), as feedback (reject), or to the agent (tool call)."`
 	resumeFlags
 }
 

@@ -135,7 +135,7 @@ type pluginHostVerb struct{}
 // Run implements [cli.Verb].
 func (pluginHostVerb) Run(ctx context.Context, a *cli.App) error {
 	if a.Stdin == nil {
-		return errors.New("the command starts this itself")
+		return errors.New("only this program starts plugin host")
 	}
 	return verify.ServeHost(ctx, a.Stdin, a.Stdout)
 }

@@ -33,17 +33,18 @@ type backgroundHost interface {
 }
 
 // inBackground starts a session in another process. It reports errors of the preflight before it starts the process.
-// If the process ends before its start is seen, inBackground prints the process's output and exits with its code.
+// If the process ends before its start is seen, inBackground prints its output and sets
+// the command's exit code to that of the process.
 func inBackground(ctx context.Context, a *cli.App, at authoring.Background, r startRequest) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		prospect, err := r.preflight(ctx, e)
+		result, err := r.preflight(ctx, e)
 		if err != nil {
 			return addPaneHint(ctx, err, at, r.session())
 		}
-		cli.WriteDiagnostics(a.Stderr, prospect.Warnings)
-		s := backgroundStart{app: a, engine: e, session: prospect.Session}
+		cli.WriteDiagnostics(a.Stderr, result.Warnings)
+		s := backgroundStart{app: a, engine: e, session: result.Session}
 		earlier, err := kernelStarts(ctx, e, s.session)
 		if err != nil {
 			return err

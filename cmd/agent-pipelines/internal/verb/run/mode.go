@@ -89,7 +89,7 @@ func startSession(ctx context.Context, a *cli.App, at authoring.Background, r st
 	missing := failure.New(failure.SessionState, "cannot resume - no previous session '%s' found", r.Resume.Session)
 	missing.Cause = engine.ErrNothingToResume
 	if nearest := (*failure.Error)(nil); errors.As(err, &nearest) {
-		return missing.WithHint("%s", nearest.Hint) // names the nearest session
+		return missing.WithHint("%s", nearest.Hint) // also names the nearest session, if there is one
 	}
 	return missing.WithHint("%s list shows the sessions of this directory", cli.Program)
 }
@@ -115,7 +115,7 @@ func (v *ChildSession) Run(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	if h.Request.Run == nil && h.Request.Resume == nil {
-		return errors.New("the command starts this itself")
+		return errors.New("the arguments describe no session: only this program starts run-session")
 	}
 	a.GlobalFlags, a.Unattended = h.Flags, true
 	return startSession(ctx, a, authoring.BackgroundOff, h.Request)

@@ -16,7 +16,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// printResult prints the result of a run on standard output, and its failure on standard error.
+// printResult prints the result of a run on standard output. Without --json, it also prints the failure of a failed
+// session, and a warning of secrets, on standard error.
 func printResult(a *cli.App, r *engine.Result) {
 	if a.JSON {
 		a.DocumentLine(document.Result{Result: *r, ExitCode: int(a.Code)}, cli.NextCommandsOfResult(r)...)
