@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // A trial's copy excludes large directories, external links and sessions. Changes in the copy are reported by kind.
@@ -71,7 +72,9 @@ func TestProjectWith(t *testing.T) {
 	}
 	testkit.Fails(t, p.copyTo(filepath.Join(root, "core")), "core: not a directory")
 	testkit.OK(t, os.Truncate(filepath.Join(root, "core"), maxBytes+1)) // sparse
-	testkit.Fails(t, p.copyTo(filepath.Join(t.TempDir(), "copy")), "counted up to core")
+	err := p.copyTo(filepath.Join(t.TempDir(), "copy"))
+	testkit.Fails(t, err, "counted up to core")
+	testkit.Equal(t, "exclude unneeded files with --leave-out", failure.Render(failure.From(err).Hint, "x"))
 	p.root = filepath.Join(root, "missing")
 	testkit.Fails(t, p.copyTo(filepath.Join(t.TempDir(), "copy")), "copy "+p.root+": ")
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -281,4 +282,14 @@ func TestTrustFileOfLaterVersion(t *testing.T) {
 	}
 	ok, err := s.IsTrusted(s.Dir)
 	require(t, !ok && err != nil, ok, err)
+}
+
+// A file written by hand is read with care: an empty or relative entry trusts nothing, an unclean one is that directory.
+func TestTrustFileWrittenByHand(t *testing.T) {
+	s, dir := Store{Dir: t.TempDir()}, must(realPath(t.TempDir()))
+	for entries, want := range map[string]bool{`""`: false, `".", "x/.."`: false, strconv.Quote(dir + "/"): true, strconv.Quote(dir + "/x/.."): true} {
+		check(t, os.WriteFile(filepath.Join(s.Dir, TrustedFile), []byte(`{"version":1,"directories":[`+entries+`]}`), 0o600))
+		ok, err := s.IsTrusted(dir)
+		require(t, ok == want && err == nil, entries, ok, err)
+	}
 }

@@ -97,6 +97,24 @@ func TestFolds(t *testing.T) {
 	compare(t, want, j.texts())
 }
 
+// A work check names the strategy and its reason; a hook that answers again and again is one cause with the last reason.
+func TestReasons(t *testing.T) {
+	j := begin(map[string]string{"0": "build"})
+	at := event.Location{Node: "0"}
+	j.add(event.NodeStart, at, event.NodeStartData{Name: "build"})
+	j.add(event.Decision, at, event.DecisionData{Strategy: "queue", Action: "continue", Reason: "3 items"})
+	for range 2 {
+		j.add(event.HookComplete, at, event.HookCompleteData{Hook: 1, Point: "iteration_end", Action: "act", Answer: "pause"})
+	}
+	want := []string{
+		"hooked: hook act at iteration_end said pause 2 times",
+		"went_on: build began, because queue found work to do: \"3 items\"",
+		"entered: build began",
+		"began: the run began: pipeline ship",
+	}
+	compare(t, want, j.texts())
+}
+
 // A process that only records an answer of a paused session is not reported as cut off. One that resumed a session is.
 func TestAnswerWhilePaused(t *testing.T) {
 	j := begin(nil)
