@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attemptdir"
-	briefing "github.com/dodo-digital/agent-pipelines/engine/internal/contextstrategy"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/contextstrategy"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
@@ -89,7 +89,7 @@ func (a *attempt) addToContext(c *inputs.Context, d prompt.Data) {
 }
 
 // previousVisitPaths returns the paths of the previous visit's files, nil for none.
-func (a *attempt) previousVisitPaths(visit briefing.VisitFiles) *inputs.PreviousAttempt {
+func (a *attempt) previousVisitPaths(visit contextstrategy.VisitFiles) *inputs.PreviousAttempt {
 	var p inputs.PreviousAttempt
 	if visit.Output != nil {
 		p.Output = a.Dir.Abs(visit.Output.Path)

@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
-	briefing "github.com/dodo-digital/agent-pipelines/engine/internal/contextstrategy"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/contextstrategy"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
@@ -48,9 +48,9 @@ type Data struct {
 	InputArtifact string          // path of the node's input artifact
 	Step          json.RawMessage // the step's item
 	Feedback      string
-	PreviousVisit briefing.VisitFiles
+	PreviousVisit contextstrategy.VisitFiles
 	Budget        *inputs.Budget // nil without a limit
-	cuts          []briefing.Cut
+	cuts          []contextstrategy.Cut
 }
 
 // Build builds the prompt: the template with its variables replaced, the data that the template does not reference,
@@ -69,7 +69,7 @@ func (s *Source) Build(ctx context.Context) (Data, error) {
 	}
 	d, err := s.contractData()
 	if err == nil {
-		d.PreviousVisit, err = briefing.PreviousVisit(s.Dir, s.Plan, s.State, s.Command.Location)
+		d.PreviousVisit, err = contextstrategy.PreviousVisit(s.Dir, s.Plan, s.State, s.Command.Location)
 	}
 	if err != nil {
 		return d, err
@@ -91,7 +91,7 @@ func section(name, text string) string {
 	if text == "" {
 		return ""
 	}
-	return strings.TrimRight(briefing.Fence(name, text), "\n")
+	return strings.TrimRight(contextstrategy.Fence(name, text), "\n")
 }
 
 func (s *Source) readTemplate() (string, error) {
@@ -117,7 +117,7 @@ func (s *Source) values(userContext string, d Data) map[string]string {
 		"CTX": s.Context, "STATUS": s.Paths.Status, "RESULT": s.Paths.Result, "OUTPUT": s.StageOutput, "OUTPUT_PATH": s.OutputPath, "PROGRESS": s.Paths.Progress,
 		"SESSION": s.State.Session, "ITERATION": strconv.Itoa(at.Iteration), "INDEX": strconv.Itoa(at.Iteration - 1),
 		"CONTEXT":  strings.Join(nonEmpty(s.Plan.EffectiveContext(s.Node), userContext), "\n"),
-		"ARTIFACT": d.Artifact.Path, "INPUT_ARTIFACT": d.InputArtifact, "FEEDBACK": section("feedback", d.Feedback), "STEP": briefing.Escape(string(d.Step)),
+		"ARTIFACT": d.Artifact.Path, "INPUT_ARTIFACT": d.InputArtifact, "FEEDBACK": section("feedback", d.Feedback), "STEP": contextstrategy.Escape(string(d.Step)),
 	}
 }
 
@@ -198,8 +198,8 @@ func (s *Source) feedback(ns state.Node) (string, error) {
 		}
 		data, err := s.Dir.ReadRef(*ref)
 		text := strings.TrimRight(string(data), "\n")
-		if step := s.Command.Location.Step; step != "" && ref != s.Loop().Feedback && s.Plan.EffectivePolicy(s.Node).Context == briefing.Focused {
-			text = briefing.FeedbackForStep(text, step, ns.Order)
+		if step := s.Command.Location.Step; step != "" && ref != s.Loop().Feedback && s.Plan.EffectivePolicy(s.Node).Context == contextstrategy.Focused {
+			text = contextstrategy.FeedbackForStep(text, step, ns.Order)
 		}
 		return text, err
 	}
@@ -260,7 +260,7 @@ func (s *Source) artifactInstructions(to inputs.Artifact) string {
 // addContextSections appends the previous visit's files and the sections of policy.context, cut to the node's share
 // of policy.budget.
 func (s *Source) addContextSections(ctx context.Context, d Data) (Data, error) {
-	policy, count := s.Plan.EffectivePolicy(s.Node), briefing.NewTokenCounter(s.Node.Provider.Model)
+	policy, count := s.Plan.EffectivePolicy(s.Node), contextstrategy.NewTokenCounter(s.Node.Provider.Model)
 	share, limited, err := s.promptLimit(ctx, policy.Budget)
 	if err != nil {
 		return d, err
@@ -272,7 +272,7 @@ func (s *Source) addContextSections(ctx context.Context, d Data) (Data, error) {
 				WithHint("shorten the prompt, or raise policy.budget.total or policy.budget.shares.%s", s.Node.ID)
 		}
 	}
-	source := briefing.Source{Effect: s.Effect, Prompt: d.Prompt}
+	source := contextstrategy.Source{Effect: s.Effect, Prompt: d.Prompt}
 	earlier, err := source.PreviousVisitSections(d.PreviousVisit)
 	if err != nil {
 		return d, err
@@ -286,9 +286,9 @@ func (s *Source) addContextSections(ctx context.Context, d Data) (Data, error) {
 	if limited {
 		free = max(0, share-count(d.Prompt+"\n\n"))
 	}
-	sections, d.cuts = briefing.Fit(sections, free, count)
+	sections, d.cuts = contextstrategy.Fit(sections, free, count)
 	if len(sections) > 0 {
-		d.Prompt += "\n\n" + strings.TrimRight(briefing.Render(sections), "\n")
+		d.Prompt += "\n\n" + strings.TrimRight(contextstrategy.Render(sections), "\n")
 	}
 	if limited {
 		d.Budget.Used = count(d.Prompt)
