@@ -41,10 +41,10 @@ E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PAT
 RACE   = CGO_ENABLED=1 GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -vet=off -race -p 4 -exec 'env CGO_ENABLED=0'
 
 # A sync to a disk takes milliseconds, and tests wait for thousands of them. Where a file system in memory can be written,
-# has 4 GiB free and runs programs, tests have their files there; make IN_MEMORY= keeps them on the disk. What go builds
-# is not moved.
+# has 4 GiB free and runs programs, tests have their files there; make IN_MEMORY= keeps them on the disk. GOTMPDIR must be
+# empty: T.TempDir and testscript prefer it to TMPDIR.
 IN_MEMORY = $(if $(shell test ! -w /dev/shm || grep -qsE ' /dev/shm .*noexec' /proc/mounts || df -Pk /dev/shm 2>/dev/null | awk 'NR > 1 && $$4 >= 4 * 1024 * 1024'),\
-	GOTMPDIR="$${GOTMPDIR:-$${TMPDIR:-/tmp}}" TMPDIR=/dev/shm)
+	GOTMPDIR= TMPDIR=/dev/shm)
 
 # The steps of `make check`, cheap ones first.
 CHECKS = gofmt imports tidy vet modules lint size proto-check proto-breaking build characterise conformance cover crash-short writers demo darwin fuzz e2e-smoke python dist-check bench-gate
@@ -60,8 +60,9 @@ TAGS = $(CRASH_TAG) dist e2ereal python parity
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
-# Tests build programs with the flags of a release. With the same flags for the tests, each package is compiled once.
-check test race cover crash crash-short: export GOFLAGS = -trimpath
+# Tests build programs with the flags of a release. With the same flags for the tests, each package is compiled once, and
+# without the tables of a debugger, which neither needs.
+check test race cover crash crash-short: export GOFLAGS = -trimpath -gcflags=all=-dwarf=false
 check test race cover crash crash-short: export CGO_ENABLED = 0
 
 ## Building

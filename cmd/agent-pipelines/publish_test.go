@@ -50,7 +50,7 @@ var publish = sync.OnceValues(func() (publication, error) {
 	}
 	p := publication{bin: bin, env: []string{
 		"GOMODCACHE=" + filepath.Join(programs, "modules"), "GOCACHE=" + cache, "GOWORK=off", "GOENV=off", "GOTOOLCHAIN=local",
-		"GOFLAGS=-trimpath -modcacherw -vet=off", "CGO_ENABLED=0", "GOPROXY=file://" + downloads + "/cache/download", "GOSUMDB=off", "GOPRIVATE=", "GONOSUMDB=",
+		"GOFLAGS=-trimpath -modcacherw -vet=off " + os.Getenv("GOFLAGS"), "CGO_ENABLED=0", "GOPROXY=file://" + downloads + "/cache/download", "GOSUMDB=off", "GOPRIVATE=", "GONOSUMDB=",
 		"GONOPROXY=github.com/dodo-digital/agent-pipelines", "GIT_CONFIG_COUNT=1",
 		"GIT_CONFIG_KEY_0=url.file://" + repository + ".insteadOf", "GIT_CONFIG_VALUE_0=https://github.com/dodo-digital/agent-pipelines",
 	}}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -95,12 +96,13 @@ func testMain(m *testing.M) int {
 // buildPrograms builds the scripts' programs from this workspace. The test builds them, because the cache of test results
 // does not track the sources of other modules.
 func buildPrograms(dir string) error {
+	const mainPackage = "./cmd/agent-pipelines"
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		return err
 	}
 	sources := map[string]string{
-		"bin/agent-pipelines":            "./cmd/agent-pipelines",
+		"bin/agent-pipelines":            mainPackage,
 		"bin/serial/agent-plugin-serial": "./cmd/agent-pipelines/testdata/serial",
 		"agents/acp-agent":               "./plugins/acp/internal/fakeagent/acp-agent",
 		"agents/stubmodel":               "./test/stubmodel/cmd/stubmodel",
@@ -113,16 +115,25 @@ func buildPrograms(dir string) error {
 		name := filepath.Base(filepath.Dir(file))
 		sources["bin/plugins/agent-plugin-"+name] = "./plugins/" + name
 	}
-	for out, pkg := range sources {
-		args := []string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(dir, out)}
-		if os.Getenv(coverVariable) != "" && out == "bin/agent-pipelines" {
-			const modules = "github.com/dodo-digital/agent-pipelines/"
-			args = append(args, "-cover", "-coverpkg="+modules+"kernel/...,"+modules+"engine/...,"+modules+pkg[2:]) // without main nothing is written
-		}
-		cmd := exec.Command("go", append(args, pkg)...)
+	built := filepath.Join(dir, "built") + string(os.PathSeparator)
+	build := func(args ...string) error {
+		cmd := exec.Command("go", slices.Concat([]string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", built}, args)...)
 		cmd.Dir, cmd.Stderr = root, os.Stderr
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("build %s: %w", pkg, err)
+		return cmd.Run()
+	}
+	if err := build(slices.Collect(maps.Values(sources))...); err != nil {
+		return fmt.Errorf("build the programs: %w", err)
+	}
+	if os.Getenv(coverVariable) != "" {
+		const modules = "github.com/dodo-digital/agent-pipelines/"
+		if err := build("-cover", "-coverpkg="+modules+"kernel/...,"+modules+"engine/...,"+modules+mainPackage[2:], mainPackage); err != nil { // without main nothing is written
+			return fmt.Errorf("build the command with -cover: %w", err)
+		}
+	}
+	for out, pkg := range sources {
+		to := filepath.Join(dir, out)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Rename(filepath.Join(built, filepath.Base(pkg)), to)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -196,7 +207,7 @@ func setUp(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("GOCACHE", cache) // with the flags of make test, packages of the standard library are compiled there already
-	env.Setenv("GOFLAGS", "-trimpath -vet=off")
+	env.Setenv("GOFLAGS", "-trimpath -vet=off "+os.Getenv("GOFLAGS"))
 	env.Setenv("CGO_ENABLED", "0")
 	env.Setenv("BIN", filepath.Join(programs, "bin"))
 	env.Setenv("PATH", filepath.Join(programs, "bin")+string(os.PathListSeparator)+env.Getenv("PATH"))
