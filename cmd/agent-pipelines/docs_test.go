@@ -204,7 +204,7 @@ func (p *docPage) typed(t *testing.T, root, project, after string) []uttered {
 	cmd.Dir = project
 	cmd.Env = []string{
 		"PATH=" + filepath.Join(programs, "bin") + ":/usr/bin:/bin", "HOME=" + filepath.Join(root, "home"), "LANG=C.UTF-8", "TZ=UTC", "USER=ann",
-		"CHECKOUT=" + checkout, "SHOP=" + filepath.Join(checkout, "cmd/agent-pipelines/testdata/docs/shop"), "ASIDE=" + filepath.Join(root, "aside"), "AGENT_PIPELINES_BELL=0",
+		"CHECKOUT=" + checkout, "SHOP=" + filepath.Join(checkout, "cmd/agent-pipelines/testdata/docs/shop"), "ASIDE=" + filepath.Join(root, "aside"), "AGENT_PIPELINES_BELL=0", "GOGC=" + rareCollection,
 		"RELEASED=" + filepath.Join(root, "released"),
 	}
 	if counts := os.Getenv("GOCOVERDIR"); counts != "" { // see coverVariable

@@ -88,6 +88,7 @@ func setUpGolden(env *testscript.Env) error {
 		"TZ":              "UTC",
 		"LIVE_PID":        fmt.Sprint(os.Getpid()),
 		"GORACE":          "atexit_sleep_ms=0",
+		"GOGC":            rareCollection,
 		fakeStage:         env.WorkDir,
 		"XDG_RUNTIME_DIR": sockets,
 	} {

@@ -191,6 +191,10 @@ func scripts(dir string) testscript.Params {
 	}
 }
 
+// rareCollection is the GOGC of the command in tests. Its processes are short, and collect up to three times with Go's
+// default, for a sixth of the processor time of all scripts.
+const rareCollection = "400"
+
 // goCache returns the directory of the go command's cache.
 var goCache = sync.OnceValues(func() (string, error) { return command(".", nil, "env", "GOCACHE") })
 
@@ -201,6 +205,7 @@ func setUp(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("HOME", home)
+	env.Setenv("GOGC", rareCollection)
 	env.Setenv("XDG_CACHE_HOME", filepath.Join(programs, "cache")) // shared by all scripts, see describePlugins
 	cache, err := goCache()
 	if err != nil {

@@ -190,7 +190,7 @@ func (w world) command(args ...string) *exec.Cmd {
 	w.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, "agent-pipelines"), args...)
 	cmd.Dir = w.root
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.path("home"), "LANG=C.UTF-8", "TERM=dumb", "TZ=UTC", "MOCK_CONFIG=mock.json"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.path("home"), "LANG=C.UTF-8", "TERM=dumb", "TZ=UTC", "MOCK_CONFIG=mock.json", "GOGC=400"} // short processes: collect rarely
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // duration is the duration of the soak test. The default is for daily runs; make soak takes an hour.
-var duration = flag.Duration("soak.time", 20*time.Second, "how long TestSoak runs sessions")
+var duration = flag.Duration("soak.time", 10*time.Second, "how long TestSoak runs sessions")
 
 // TestSoak runs sessions in one process for a long time, and other sessions with the command, which it kills at
 // random. It fails if events are lost, if processes or files are left, or if a figure grows (U047, U072, D2).
