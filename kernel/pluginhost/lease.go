@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -84,7 +85,8 @@ func (l *lease[I]) Instance() I { return l.state.instance }
 
 // End ends the call, whose error was err, and returns the caller's error: err, or the error that the state of
 // the process implies. If a dead or hung process may be behind err, End checks the process and kills it if it
-// does not answer. It also kills a process that continues a cancelled call.
+// does not answer. It also kills a process that may still work on its call: one that did not end a cancelled call, or
+// that sends no messages. Else the next attempt would run beside this one.
 //
 // A process with a cancelled call takes no further calls, even if it ended that call, because remaining processes would
 // run beside the next call. It ends with its last call; End of that call returns when the process, its group and
@@ -94,7 +96,7 @@ func (l *lease[I]) End(ctx context.Context, err error) error {
 		l.release(false)
 		return closedError()
 	}
-	sound := err == nil || !needsHealthCheck(ctx, err) || (!ignoredCancel(ctx, err) && l.alive(ctx))
+	sound := err == nil || !needsHealthCheck(ctx, err) || (!goesOn(ctx, err) && l.alive(ctx))
 	if !sound {
 		l.kill()
 	}
@@ -144,11 +146,13 @@ func needsHealthCheck(ctx context.Context, err error) bool {
 	return false
 }
 
-// ignoredCancel reports whether err is the failure of an attempt that did not end when it was cancelled. This program
-// makes such a failure with a cause; a failure that a component reports has no cause.
-func ignoredCancel(ctx context.Context, err error) bool {
+// goesOn reports whether err is the failure of an attempt that may go on in the process: it did not end when it was
+// cancelled, or the plugin sends no messages. This program makes such a failure with a cause; a failure that a component
+// reports has no cause.
+func goesOn(ctx context.Context, err error) bool {
 	var f *failure.Error
-	return ctx.Err() != nil && errors.As(err, &f) && f.Kind == failure.ProviderTimeout && errors.Is(f.Cause, ctx.Err())
+	return errors.Is(err, client.ErrSilent) ||
+		ctx.Err() != nil && errors.As(err, &f) && f.Kind == failure.ProviderTimeout && errors.Is(f.Cause, ctx.Err())
 }
 
 // alive reports whether the process answers. A process with a broken connection may need a moment to

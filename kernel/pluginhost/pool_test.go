@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -196,6 +197,23 @@ func TestHungProcessIsKilledAndCharged(t *testing.T) {
 		if err := second.End(t.Context(), lost); !errors.Is(err, ErrCollateralFailure) {
 			t.Errorf("the other call: %v", err)
 		}
+	})
+}
+
+// Attempt 2 must not run beside attempt 1: the process of a silent attempt is killed, even one that answers other calls.
+// AUDIT F1.
+func TestProcessOfSilentAttemptIsKilled(t *testing.T) {
+	testPool(t, func(t *testing.T, b *poolBench) {
+		l := b.acquire(processKey{})
+		silent := failure.New(failure.ProviderCrashed, "plugin stopped responding")
+		silent.Cause = client.ErrSilent
+		err := l.End(t.Context(), silent)
+		if failure.From(err).Message != "hung 1" || !l.state.ended() {
+			t.Errorf("error %v, the process ended: %v", err, l.state.ended())
+		}
+		next := b.acquire(processKey{})
+		compare(t, 2, next.Instance().number)
+		check(t, next.End(t.Context(), nil))
 	})
 }
 

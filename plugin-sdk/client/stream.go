@@ -69,10 +69,16 @@ func (a *attempt) endedError(ctx context.Context, err error) error {
 	return withContextError(ctx, connectionError(a.label, err))
 }
 
+// ErrSilent is in the chain of the failure of an attempt whose plugin sent nothing, not even heartbeats, within the idle
+// limit. The plugin may still work on the attempt: end its process before the next attempt.
+var ErrSilent = errors.New("the plugin sends no messages")
+
 // silentError returns the error for a plugin that sends nothing, not even heartbeats.
 func (a *attempt) silentError(ctx context.Context) error {
-	return withContextError(ctx, failure.New(failure.ProviderCrashed, "%s: plugin stopped responding, no message for %s", a.label, a.silence).
-		WithHint("its process hangs or is stopped; the next attempt starts another one"))
+	f := failure.New(failure.ProviderCrashed, "%s: plugin stopped responding, no message for %s", a.label, a.silence).
+		WithHint("its process hangs or is stopped; the next attempt starts another one")
+	f.Cause = ErrSilent
+	return withContextError(ctx, f)
 }
 
 // stubbornError returns the error for an attempt that did not end after its cancellation.
