@@ -54,7 +54,7 @@ CRASH_TAG = crashpoints
 TAGS = $(CRASH_TAG) dist e2ereal python parity
 
 .DEFAULT_GOAL := help
-.PHONY: help build share demo test characterise characterise-record race cover crash crash-units writers orphans soak fuzz bench bench-gate bench-baseline golden proto parity recordings e2e-real e2e-smoke install clean snapshot dist-check release \
+.PHONY: help build share demo test characterise hostile characterise-record race cover crash crash-units writers orphans soak fuzz bench bench-gate bench-baseline golden proto parity recordings e2e-real e2e-smoke install clean snapshot dist-check release \
 	fmt check words $(CHECKS) FORCE
 
 help: ## print this list
@@ -62,8 +62,8 @@ help: ## print this list
 
 # Tests build programs with the flags of a release. With the same flags for the tests, each package is compiled once, and
 # without the tables of a debugger, which neither needs.
-check test race cover crash crash-short: export GOFLAGS = -trimpath -gcflags=all=-dwarf=false
-check test race cover crash crash-short: export CGO_ENABLED = 0
+check test hostile race cover crash crash-short: export GOFLAGS = -trimpath -gcflags=all=-dwarf=false
+check test hostile race cover crash crash-short: export CGO_ENABLED = 0
 
 ## Building
 
@@ -152,6 +152,9 @@ CHARACTERISE = $(GO) test $(PATIENT) -count=1 -parallel 2 ./test/characterise -a
 
 characterise: build ## compare the behaviour of the built command with the records in test/characterise
 	$(CHARACTERISE)
+
+hostile: ## run the attacks of testdata/hostile on the command
+	$(IN_MEMORY) $(GO) test $(PATIENT) -vet=off -count=1 -run '^TestHostile$$' ./cmd/agent-pipelines
 
 characterise-record: build ## rewrite the records of characterise; review the diff
 	$(CHARACTERISE) -characterise.record

@@ -43,8 +43,8 @@ const (
 
 // HookRequest describes one firing of a hook.
 type HookRequest struct {
-	// Key stays the same over retries and restarts. Use it as the idempotency key of external
-	// effects.
+	// Key stays the same over retries and restarts of a run, and no other call of any run has it. Use it as the
+	// idempotency key of external effects.
 	Key       string
 	Point     HookPoint
 	Session   string

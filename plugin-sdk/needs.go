@@ -24,11 +24,22 @@ type Needs struct {
 	// is not set, are ignored.
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
+	// Environment are the names of environment variables that configure the component. Only a component built into
+	// the kernel's program gets them for this need; others get the variables that their configuration names.
+	Environment []string `json:"environment,omitempty"`
 }
 
 // IsEmpty reports whether the component has no needs.
 func (n *Needs) IsEmpty() bool {
-	return n == nil || !n.Network && !n.Commands && len(n.Read)+len(n.Write) == 0
+	return n == nil || !n.Network && !n.Commands && len(n.Read)+len(n.Write)+len(n.Environment) == 0
+}
+
+// CheckVariable returns an error if name is not the name of an environment variable.
+func CheckVariable(name string) error {
+	if name == "" || strings.ContainsAny(name, "=\x00 ") {
+		return fmt.Errorf("%q is not the name of an environment variable", name)
+	}
+	return nil
 }
 
 // CheckNeed returns an error if p is not a valid path of [Needs].

@@ -104,6 +104,7 @@ func buildPrograms(dir string) error {
 	sources := map[string]string{
 		"bin/agent-pipelines":            mainPackage,
 		"bin/serial/agent-plugin-serial": "./cmd/agent-pipelines/testdata/serial",
+		"bin/liar/agent-plugin-liar":     "./cmd/agent-pipelines/testdata/liar",
 		"agents/acp-agent":               "./plugins/acp/internal/fakeagent/acp-agent",
 		"agents/stubmodel":               "./test/stubmodel/cmd/stubmodel",
 	}
@@ -158,6 +159,13 @@ func TestScripts(t *testing.T) {
 		t.Cleanup(func() { everyDocumentSeen(t) })
 	}
 	testscript.Run(t, scripts("testdata/script"))
+}
+
+// TestHostile runs testdata/hostile: attacks on the command, each with what must happen instead. A copy of testdata/liar
+// named agent-plugin-<attack> is the attacker.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, scripts("testdata/hostile"))
 }
 
 // scripts returns the parameters for the scripts of a directory, with their commands.

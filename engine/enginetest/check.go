@@ -31,7 +31,8 @@ type Check struct {
 }
 
 func (c Check) matches(req sdk.HookRequest) bool {
-	_, place, _, _ := event.Key(req.Key).Parse()
+	_, key, _ := strings.Cut(req.Key, "/") // after the run id
+	_, place, _, _ := event.Key(key).Parse()
 	return unsetOrEqual(c.Node, req.Node) && unsetOrEqual(c.Visit, place.Visit) && unsetOrEqual(c.Iteration, req.Iteration) &&
 		strings.Contains(string(req.Config), c.Contains)
 }

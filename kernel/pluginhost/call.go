@@ -91,7 +91,7 @@ func (c *caller) invoke(ctx context.Context, e catalog.Entry, use Use, p invocat
 	if err != nil {
 		return err
 	}
-	env, dir := c.environment(component, use), c.cfg.WorkDir
+	env, dir := c.environment(e, component, use), c.cfg.WorkDir
 	key := processKey{
 		Path: b.Path, Args: strings.Join(b.Args, "\x00"), SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: policyKey(policy),
 	}
@@ -105,6 +105,7 @@ func (c *caller) invoke(ctx context.Context, e catalog.Entry, use Use, p invocat
 	}
 	lease, err := owner.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) {
 		c.logUngranted(e, component, policy)
+		c.logHidden(e)
 		return owner.start(ctx, launch.StartRequest{Binary: b, Env: env, Dir: dir, MTLS: d.MTLS, Policy: policy}, &c.user)
 	})
 	if err != nil {
@@ -139,8 +140,8 @@ func (c *caller) currentComponent(ctx context.Context, e catalog.Entry, b *catal
 	return d, d.Components[i], nil
 }
 
-func (c *caller) environment(component sdk.Component, use Use) []string {
-	policy := DefaultEnv(component.Kind, component.Name).WithNames(use.Names).Narrow(use.Env)
+func (c *caller) environment(e catalog.Entry, component sdk.Component, use Use) []string {
+	policy := DefaultEnv(component, comesWithProgram(e)).WithNames(use.Names).Narrow(use.Env)
 	return BuildEnv(c.cfg.Environ, policy, map[string]string{client.LogLevelVariable: c.cfg.PluginLogger.GetLevel().String()})
 }
 
@@ -193,6 +194,18 @@ func (c *caller) logUngranted(e catalog.Entry, component sdk.Component, b *sandb
 	c.logOnce("needs "+component.Name, func() {
 		c.cfg.Logger.Warn("confined plugin requests paths that are not granted", "component", component.Name, "plugin", e.Plugin.Name,
 			"paths", strings.Join(missing, ", "), "remedy", "list the ones to grant under sandbox.read or sandbox.write in your config.yaml")
+	})
+}
+
+// logHidden logs once that a component is used in place of others of the same name.
+func (c *caller) logHidden(e catalog.Entry) {
+	if len(e.Hides) == 0 {
+		return
+	}
+	kind := strings.ReplaceAll(string(e.Component.Kind), "_", " ")
+	c.logOnce("hides "+kind+" "+e.Component.Name, func() {
+		c.cfg.Logger.Warn("several plugins serve the same "+kind, "name", e.Component.Name, "used", e.Plugin.Command(), "hidden", strings.Join(e.Hides, ", "),
+			"remedy", failure.Next("plugins", "remove", e.Plugin.Name).String()+", if you did not intend this")
 	})
 }
 

@@ -37,8 +37,8 @@ func ParseEnv(words []string) (EnvPolicy, error) {
 		return EnvPolicy{Mode: EnvMode(words[0])}, nil
 	}
 	for _, w := range words {
-		if w == "" || strings.ContainsAny(w, "=\x00 ") {
-			return EnvPolicy{}, failure.New(failure.ConfigInvalid, "env: %q is not the name of an environment variable", w).
+		if err := sdk.CheckVariable(w); err != nil {
+			return EnvPolicy{}, failure.New(failure.ConfigInvalid, "env: %w", err).
 				WithHint("write env: inherit, env: minimal, or a list of names such as [ANTHROPIC_API_KEY]")
 		}
 	}
@@ -55,35 +55,18 @@ func IsMinimalEnv(name string) bool {
 	return strings.HasPrefix(name, "LC_")
 }
 
-// runsCommands reports whether a component runs the user's own commands and therefore needs the user's
-// toolchain and keys.
-func runsCommands(name string) bool {
-	return name == "script" || name == "check" || name == "queue"
-}
-
-// DefaultEnv returns the policy of a component without any setting.
-func DefaultEnv(kind sdk.Kind, name string) EnvPolicy {
-	if kind == sdk.KindProvider || runsCommands(name) {
+// DefaultEnv returns the policy of a component without any setting. A provider inherits the environment, and so does a
+// component that runs the user's own commands, if it is shipped with this program. A shipped component also gets the
+// variables that it needs. Other components get the minimal variables, whatever their names.
+func DefaultEnv(c sdk.Component, shipped bool) EnvPolicy {
+	needs := sdk.Needs{}
+	if shipped && c.Needs != nil {
+		needs = *c.Needs
+	}
+	if c.Kind == sdk.KindProvider || needs.Commands {
 		return EnvPolicy{Mode: EnvInherit}
 	}
-	return EnvPolicy{Mode: EnvMinimal, Names: knownSettings(name)}
-}
-
-// knownSettings returns the variables that have always configured a component. The judge has those of the Bash engine
-// (REQUIREMENTS U274, U296), webhook those of the network. None is a secret.
-func knownSettings(name string) []string {
-	switch name {
-	case "judge":
-		return []string{
-			"AGENT_PIPELINES_ROOT", "JUDGE_MODEL", "JUDGE_PROMPT_PATH", "JUDGE_PROVIDER", "MOCK_MODE", "PLATEAU_TEST_MODE", "XDG_CONFIG_HOME",
-		}
-	case "webhook":
-		return []string{
-			"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "SSL_CERT_DIR", "SSL_CERT_FILE", "http_proxy", "https_proxy", "no_proxy",
-		}
-	default:
-		return nil
-	}
+	return EnvPolicy{Mode: EnvMinimal, Names: slices.Clone(needs.Environment)}
 }
 
 // variableReference matches a reference to an environment variable in a configuration.

@@ -54,32 +54,26 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-func TestDefault(t *testing.T) {
+// A plugin gets the user's environment for what it is, not for the name that it gives its component. AUDIT F11.
+func TestDefaultEnv(t *testing.T) {
+	commands := &sdk.Needs{Commands: true, Environment: []string{"A"}}
 	tests := []struct {
-		kind sdk.Kind
-		name string
-		want EnvMode
+		kind    sdk.Kind
+		name    string
+		needs   *sdk.Needs
+		shipped bool
+		want    EnvPolicy
 	}{
-		{sdk.KindProvider, "anything", EnvInherit},
-		{sdk.KindTermination, "queue", EnvInherit},
-		{sdk.KindHookAction, "script", EnvInherit},
-		{sdk.KindHookAction, "check", EnvInherit},
-		{sdk.KindTermination, "judge", EnvMinimal},
-		{sdk.KindHookAction, "webhook", EnvMinimal},
-		{sdk.KindTermination, "third-party", EnvMinimal},
+		{sdk.KindProvider, "anything", nil, false, EnvPolicy{Mode: EnvInherit}},
+		{sdk.KindTermination, "queue", commands, true, EnvPolicy{Mode: EnvInherit}},
+		{sdk.KindHookAction, "script", commands, false, EnvPolicy{Mode: EnvMinimal}},
+		{sdk.KindTermination, "queue", nil, true, EnvPolicy{Mode: EnvMinimal}},
+		{sdk.KindHookAction, "webhook", &sdk.Needs{Environment: []string{"A"}}, true, EnvPolicy{Mode: EnvMinimal, Names: []string{"A"}}},
+		{sdk.KindHookAction, "webhook", &sdk.Needs{Environment: []string{"A"}}, false, EnvPolicy{Mode: EnvMinimal}},
 	}
 	for _, tt := range tests {
-		got := DefaultEnv(tt.kind, tt.name)
-		require(t, got.Mode == tt.want, got)
+		compare(t, tt.want, DefaultEnv(sdk.Component{Kind: tt.kind, Name: tt.name, Needs: tt.needs}, tt.shipped))
 	}
-}
-
-// The judge is configured by variables, as in the Bash engine, and still sees no key (REQUIREMENTS U274).
-func TestJudgeSeesItsSettings(t *testing.T) {
-	user := []string{"JUDGE_MODEL=m", "JUDGE_PROVIDER=p", "JUDGE_PROMPT_PATH=f", "MOCK_MODE=true", "JUDGE_KEY=secret", "ANTHROPIC_API_KEY=secret", "PATH=/bin"}
-	got := BuildEnv(user, DefaultEnv(sdk.KindTermination, "judge"), nil)
-	want := []string{"JUDGE_MODEL=m", "JUDGE_PROMPT_PATH=f", "JUDGE_PROVIDER=p", "MOCK_MODE=true", "PATH=/bin"}
-	compare(t, want, got)
 }
 
 func TestWithinNeverWidens(t *testing.T) {
@@ -133,7 +127,8 @@ func TestWebhookReceivesNamedVariables(t *testing.T) {
 	user := []string{"HTTPS_PROXY=p", "TOKEN=t", "KEY=k", "OTHER=secret", "PLUGIN_X=1", "PATH=/bin"}
 	named := ReferencedEnv([]byte(`{"url": "https://x", "headers": {"A": "Bearer ${TOKEN} ${PLUGIN_X}", "B": "${", "C": "$OTHER"}, "secret_env": "KEY", "more": [{"deep_env": "TOKEN"}], "n": 1}`))
 	compare(t, []string{"KEY", "PLUGIN_X", "TOKEN"}, named)
-	set := DefaultEnv(sdk.KindHookAction, "webhook").WithNames(named)
+	proxy := sdk.Component{Kind: sdk.KindHookAction, Needs: &sdk.Needs{Environment: []string{"HTTPS_PROXY"}}}
+	set := DefaultEnv(proxy, true).WithNames(named)
 	compare(t, []string{"HTTPS_PROXY=p", "KEY=k", "PATH=/bin", "TOKEN=t"}, BuildEnv(user, set, nil))
 	narrow := set.Narrow(EnvPolicy{Mode: EnvMinimal, Names: []string{"KEY", "OTHER"}})
 	compare(t, []string{"KEY=k", "PATH=/bin"}, BuildEnv(user, narrow, nil))

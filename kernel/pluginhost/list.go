@@ -30,6 +30,11 @@ type Ignored = catalog.Ignored
 // SearchDir is a searched directory of a listing.
 type SearchDir = catalog.SearchDir
 
+// Plugins describes every plugin found, in the order of the search, including broken ones. The error is the cause of ctx.
+func (h *Host) Plugins(ctx context.Context) ([]catalog.DescribedPlugin, error) {
+	return h.catalog.Plugins(ctx)
+}
+
 // List describes all components; plugins without a cached description are started for it. The error is the cause of
 // ctx, or the error of a process that should already run. A broken plugin is an entry of the list.
 func (h *Host) List(ctx context.Context) (Listing, error) {

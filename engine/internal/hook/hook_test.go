@@ -97,7 +97,7 @@ func TestRequest(t *testing.T) {
 		})
 	d := b.end(t, event.HookComplete)
 	want := sdk.HookRequest{
-		Key: "hook:0/v1/r1/-/-/i2#1", Point: sdk.StageEnd, Session: "demo", Node: "draft", Stage: "writer", Iteration: 2, Provider: "pen",
+		Key: "/hook:0/v1/r1/-/-/i2#1", Point: sdk.StageEnd, Session: "demo", Node: "draft", Stage: "writer", Iteration: 2, Provider: "pen",
 		Status: "success", Config: json.RawMessage(`{"a":1}`), Message: "look", Timeout: 2 * time.Second,
 		Summary: "written", Result: json.RawMessage(`{"summary":"written"}`), Context: "said", WorkDir: b.caller.Project.Path(),
 		Artifact: strings.Repeat("word ", 100) + "…",

@@ -86,7 +86,7 @@ func stageStatus(n state.Node) string {
 func (k *call) request() (sdk.HookRequest, error) {
 	v := k.conditionVars()
 	req := sdk.HookRequest{
-		Key: string(k.Command.Key), Point: sdk.HookPoint(k.point), Session: v.Session, Node: v.Stage,
+		Key: k.State.RunID + "/" + string(k.Command.Key), Point: sdk.HookPoint(k.point), Session: v.Session, Node: v.Stage,
 		Iteration: v.Iteration, Provider: v.Provider, Status: v.Status, WorkDir: k.Project.Path(),
 	}
 	if k.node != nil {

@@ -118,7 +118,7 @@ func (w *evaluation) callAction(ctx context.Context, c plan.Check, config json.R
 // request returns the action's request. The request's point is the hook point nearest to the check.
 func (w *evaluation) request(c plan.Check, config json.RawMessage, timeout time.Duration) sdk.HookRequest {
 	req := sdk.HookRequest{
-		Key: string(w.Command.Key), Point: sdk.IterationEnd, Session: w.State.Session, Node: w.Node.ID, Stage: w.Node.Ref,
+		Key: w.State.RunID + "/" + string(w.Command.Key), Point: sdk.IterationEnd, Session: w.State.Session, Node: w.Node.ID, Stage: w.Node.Ref,
 		Iteration: w.at.Iteration, Status: "running", Config: config, Timeout: timeout, WorkDir: w.Project.Path(),
 	}
 	if c.At == plan.AtEnter {

@@ -53,7 +53,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("facts %s", text)
 	}
 	req := sdk.HookRequest{
-		Key: "check:1/v1/r1/-/-/i1#1", Point: sdk.IterationEnd, Session: "demo", Node: "verify", Stage: "verifier", Iteration: 1, Provider: "agent",
+		Key: "PL-1/check:1/v1/r1/-/-/i1#1", Point: sdk.IterationEnd, Session: "demo", Node: "verify", Stage: "verifier", Iteration: 1, Provider: "agent",
 		Status: "running", Config: c.Config, Timeout: time.Minute, WorkDir: b.settler.Project.Path(),
 	}
 	testkit.Equal(t, req, got)

@@ -46,6 +46,8 @@ type Entry struct {
 	Plugin Plugin
 	// Target is the component of this process, nil for a component of a plugin.
 	Target any
+	// Hides are the command lines of the plugins with a component of the same kind and name, which is not used.
+	Hides []string
 }
 
 // DescribedPlugin is a plugin with its description or its error.

@@ -111,6 +111,11 @@ func checkComponent(c sdk.Component, taken map[wire.Ref]bool) []error {
 				fault("needs: %w", err)
 			}
 		}
+		for _, name := range c.Needs.Environment {
+			if err := sdk.CheckVariable(name); err != nil {
+				fault("needs: %w", err)
+			}
+		}
 	}
 	if c.Provider == nil {
 		return faults

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"reflect"
+	"strings"
+	"unicode"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -32,7 +34,8 @@ func complete(value any) {
 		v.Kind = cmp.Or(v.GetKind(), string(failure.Internal))
 	case *failure.Error:
 		v.Kind = cmp.Or(v.Kind, failure.Internal)
-		v.Message = cmp.Or(v.Message, "the plugin reported a failure without a message")
+		v.Message = cmp.Or(oneLine(v.Message), "the plugin reported a failure without a message")
+		v.Hint = oneLine(v.Hint)
 		v.RetryAfterSeconds = finite(v.RetryAfterSeconds)
 	case *sdk.Description: // a component of an unknown kind is of no use
 		all := v.Components
@@ -45,23 +48,52 @@ func complete(value any) {
 	case *sdk.ProviderTraits:
 		v.ContextTokens = max(0, v.ContextTokens)
 		*v = v.WithDefaults()
-	case *sdk.Usage: // a cost that JSON cannot hold is unknown
-		if v.CostUSD != nil && finite(*v.CostUSD) != *v.CostUSD {
-			v.CostUSD = nil
+	case *sdk.Usage: // an impossible figure is unknown
+		for _, tokens := range []**int64{&v.InputTokens, &v.OutputTokens, &v.CacheReadTokens, &v.CacheWriteTokens, &v.ReasoningTokens} {
+			*tokens = within(*tokens, maxTokens)
 		}
+		v.CostUSD = within(v.CostUSD, maxCostUSD)
 	case *sdk.Verdict:
 		if v.Action == sdk.VerdictUse && v.Result == nil {
 			v.Action, v.Reason = sdk.VerdictDeny, "the kernel's verdict is use, without a result"
 		}
 	case *sdk.Decision:
-		v.Confidence = min(1, finite(v.Confidence))
+		v.Confidence, v.Reason = min(1, finite(v.Confidence)), oneLine(v.Reason)
 	case *sdk.HookAnswer:
+		v.Reason = oneLine(v.Reason)
 		switch v.Action {
 		case sdk.ActionPause, sdk.ActionAbort, sdk.ActionRestartStage, sdk.ActionModifyContext:
 		default:
 			v.Action = sdk.ActionContinue
 		}
 	}
+}
+
+// The bounds of one report of usage. They exceed every model, and sums of many reports stay in the range of their types.
+const (
+	maxTokens  = 1_000_000_000_000
+	maxCostUSD = 1_000_000_000
+)
+
+// within returns n if it is at least 0 and at most limit, else nil.
+func within[N int64 | float64](n *N, limit N) *N {
+	if n == nil || !(*n >= 0 && *n <= limit) { // NaN is neither
+		return nil
+	}
+	return n
+}
+
+// maxLine is the largest size of a text that is shown as one line, in bytes.
+const maxLine = 2048
+
+// oneLine returns a text as one line of at most [maxLine] bytes, without control characters. It cannot look like other
+// output of the program that prints it. A longer text ends in an ellipsis.
+func oneLine(s string) string {
+	s = strings.Join(strings.FieldsFunc(text(s), func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }), " ")
+	if len(s) <= maxLine {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxLine-len("…")], "") + "…"
 }
 
 // finite returns f if it is finite and not negative, else 0.

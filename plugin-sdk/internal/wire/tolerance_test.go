@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -209,6 +210,37 @@ func TestNumbersThatJSONCannotHold(t *testing.T) {
 
 // TestEmptyFailure checks that a failure gets a kind in both directions, and a message when
 // it is decoded.
+// AUDIT F3.
+func TestImpossibleUsageIsUnknown(t *testing.T) {
+	for n, known := range map[int64]bool{0: true, 1_000_000: true, maxTokens: true, maxTokens + 1: false, -1: false, math.MinInt64: false, math.MaxInt64: false} {
+		got := Decode[sdk.Usage](&pb.Usage{InputTokens: &n, ReasoningTokens: &n})
+		if (got.InputTokens != nil) != known || (got.ReasoningTokens != nil) != known {
+			t.Errorf("%d tokens: got %+v", n, got)
+		}
+	}
+	for cost, known := range map[float64]bool{0: true, 0.25: true, -0.25: false, math.MaxFloat64: false, math.Inf(1): false} {
+		if got := Decode[sdk.Usage](&pb.Usage{CostUsd: &cost}).CostUSD; (got != nil) != known {
+			t.Errorf("cost %v: got %v", cost, got)
+		}
+	}
+}
+
+// AUDIT F6.
+func TestTextsOfPluginsAreOneLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain text": "plain text", "a\nError: b\r\n": "a Error: b", "\x1b[2Jx\x00\u2028y\u0085": "[2Jx y", "": "",
+		strings.Repeat("é", maxLine): strings.Repeat("é", (maxLine-3)/2) + "…",
+	} {
+		if got := oneLine(in); got != want {
+			t.Errorf("%.20q became %.80q", in, got)
+		}
+	}
+	f := Decode[failure.Error](&pb.Failure{Kind: "provider_failed", Message: "a\nb", Hint: "c\nd", Detail: "e\nf"})
+	if f.Message != "a b" || f.Hint != "c d" || f.Detail != "e\nf" {
+		t.Errorf("got %+v", f)
+	}
+}
+
 func TestEmptyFailure(t *testing.T) {
 	got := FromFailure(&pb.Failure{})
 	if got.Kind != failure.Internal || got.Message == "" {

@@ -36,9 +36,14 @@ func (s *Strategy) Describe() sdk.Component {
 		Summary:      "stops when a judge model says stop several times in a row",
 		ConfigSchema: schema,
 		Capabilities: []string{sdk.CapabilityShared},
-		Needs: &sdk.Needs{Read: []string{ // the directories of prompts
-			"${AGENT_PIPELINES_ROOT}", "${XDG_CONFIG_HOME}/agent-pipelines/prompts", "~/.config/agent-pipelines/prompts",
-		}},
+		Needs: &sdk.Needs{
+			Read: []string{ // the directories of prompts
+				"${AGENT_PIPELINES_ROOT}", "${XDG_CONFIG_HOME}/agent-pipelines/prompts", "~/.config/agent-pipelines/prompts",
+			},
+			Environment: []string{ // that of the Bash engine: U274, U296
+				"AGENT_PIPELINES_ROOT", "JUDGE_MODEL", "JUDGE_PROMPT_PATH", "JUDGE_PROVIDER", "MOCK_MODE", "PLATEAU_TEST_MODE", "XDG_CONFIG_HOME",
+			},
+		},
 	}
 }
 

@@ -30,6 +30,8 @@ type Installer struct {
 	Store catalog.Store
 	// Describe starts a plugin, asks for its description, and ends it.
 	Describe func(ctx context.Context, b *catalog.Binary) (sdk.Description, error)
+	// Plugins are the described plugins among whose components the new ones must be unique; nil checks nothing.
+	Plugins func(ctx context.Context) ([]catalog.DescribedPlugin, error)
 }
 
 // Request selects the file to install.
@@ -38,7 +40,8 @@ type Request struct {
 	File string
 	// SHA256 is the expected digest of File in hex; "" accepts any.
 	SHA256 string
-	// Force replaces another plugin or version of the name, and another digest in plugins.lock.
+	// Force replaces another plugin or version of the name, and another digest in plugins.lock. It also accepts components
+	// with the names of other plugins' components.
 	Force bool
 }
 
@@ -69,7 +72,7 @@ type Installation struct {
 }
 
 func newInstaller(h *pluginhost.Host) Installer {
-	return Installer{Store: h.UserStore(), Describe: h.Describe}
+	return Installer{Store: h.UserStore(), Describe: h.Describe, Plugins: h.Plugins}
 }
 
 // Plugin installs a plugin for the user of a host, see [Installer.Install]. Hosts created later find it.
@@ -242,7 +245,7 @@ func (in Installer) installStaged(ctx context.Context, req Request, s stagedPlug
 	}
 	r.Unchanged = r.Replaced != nil && r.Replaced.SHA256 == b.SHA256
 	if !req.Force {
-		if err := in.checkReplace(r); err != nil {
+		if err := errors.Join(in.checkReplace(r), in.checkNames(ctx, r)); err != nil {
 			return Installation{}, err
 		}
 	}
@@ -296,6 +299,32 @@ func (in Installer) checkReplace(r Installation) error {
 	}
 	if want, locked := lock.Digest(catalog.Prefix+r.Name, catalog.Platform()); locked && want != r.SHA256 {
 		return replaceRefusal("%s locks %s%s to another file: sha256 %s; the new one, version %s, has %s", lock.Path, catalog.Prefix, r.Name, want, r.Version, r.SHA256)
+	}
+	return nil
+}
+
+// checkNames refuses components that would hide those of another plugin, or be hidden by them.
+func (in Installer) checkNames(ctx context.Context, r Installation) error {
+	if in.Plugins == nil {
+		return nil
+	}
+	others, err := in.Plugins(ctx)
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		if other.Name == r.Name {
+			continue
+		}
+		for _, c := range r.Components {
+			if slices.ContainsFunc(other.Description.Components, func(o sdk.Component) bool { return o.Kind == c.Kind && o.Name == c.Name }) {
+				kind := strings.ReplaceAll(string(c.Kind), "_", " ")
+				f := failure.New(failure.PluginUntrusted, "%s serves the %s %q, as does %s: one of them would be hidden", r.Name, kind, c.Name, other.Command()).
+					WithHint("ask its author for another name; --force accepts it; nothing was changed")
+				f.Cause = ErrInstalled
+				return f
+			}
+		}
 	}
 	return nil
 }

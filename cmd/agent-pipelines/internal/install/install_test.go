@@ -151,6 +151,28 @@ func TestInstallRefuses(t *testing.T) {
 }
 
 // An unusable file is replaced like any other, by force, and its version is unknown.
+// AUDIT F2: a component of another plugin is not hidden without force.
+func TestInstallRefusesTakenNames(t *testing.T) {
+	in := installer(t)
+	claude := sdk.Component{Kind: sdk.KindProvider, Name: "claude"}
+	in.Describe = func(context.Context, *catalog.Binary) (sdk.Description, error) {
+		return sdk.Description{Name: "squatter", Version: "1", Components: []sdk.Component{claude}}, nil
+	}
+	in.Plugins = func(context.Context) ([]catalog.DescribedPlugin, error) {
+		return []catalog.DescribedPlugin{{Plugin: catalog.Plugin{Name: "agents"}, Description: sdk.Description{Components: []sdk.Component{claude}}}}, nil
+	}
+	file := plugin(t, "x", "x")
+	if _, err := in.Install(t.Context(), Request{File: file}); !errors.Is(err, ErrInstalled) || !strings.Contains(err.Error(), `serves the provider "claude"`) {
+		t.Errorf("error %v", err)
+	}
+	if entries, _ := os.ReadDir(in.Dir()); len(entries) > 1 { // the lock file
+		t.Errorf("the directory has %v", entries)
+	}
+	if _, err := in.Install(t.Context(), Request{File: file, Force: true}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestInstallReplacesBrokenFile(t *testing.T) {
 	in := installer(t)
 	check(t, errors.Join(os.MkdirAll(in.Dir(), 0o755), os.WriteFile(in.path("echo"), []byte("broken"), 0o755)))

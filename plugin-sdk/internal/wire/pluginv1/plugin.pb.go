@@ -959,8 +959,10 @@ type Needs struct {
 	Network  bool                   `protobuf:"varint,1,opt,name=network,proto3" json:"network,omitempty"`
 	Commands bool                   `protobuf:"varint,2,opt,name=commands,proto3" json:"commands,omitempty"` // it runs the user's commands, which may need any access
 	// Paths beyond the project: absolute, or beginning with "~/" or "${NAME}".
-	Read          []string `protobuf:"bytes,3,rep,name=read,proto3" json:"read,omitempty"`
-	Write         []string `protobuf:"bytes,4,rep,name=write,proto3" json:"write,omitempty"`
+	Read  []string `protobuf:"bytes,3,rep,name=read,proto3" json:"read,omitempty"`
+	Write []string `protobuf:"bytes,4,rep,name=write,proto3" json:"write,omitempty"`
+	// Environment variables that configure the component, by name.
+	Environment   []string `protobuf:"bytes,5,rep,name=environment,proto3" json:"environment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1019,6 +1021,13 @@ func (x *Needs) GetRead() []string {
 func (x *Needs) GetWrite() []string {
 	if x != nil {
 		return x.Write
+	}
+	return nil
+}
+
+func (x *Needs) GetEnvironment() []string {
+	if x != nil {
+		return x.Environment
 	}
 	return nil
 }
@@ -4442,12 +4451,13 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\fcapabilities\x18\x06 \x03(\tR\fcapabilities\x12G\n" +
 	"\vconcurrency\x18\a \x01(\x0e2%.agentpipelines.plugin.v1.ConcurrencyR\vconcurrency\x12D\n" +
 	"\bprovider\x18\b \x01(\v2(.agentpipelines.plugin.v1.ProviderTraitsR\bprovider\x125\n" +
-	"\x05needs\x18\t \x01(\v2\x1f.agentpipelines.plugin.v1.NeedsR\x05needs\"g\n" +
+	"\x05needs\x18\t \x01(\v2\x1f.agentpipelines.plugin.v1.NeedsR\x05needs\"\x89\x01\n" +
 	"\x05Needs\x12\x18\n" +
 	"\anetwork\x18\x01 \x01(\bR\anetwork\x12\x1a\n" +
 	"\bcommands\x18\x02 \x01(\bR\bcommands\x12\x12\n" +
 	"\x04read\x18\x03 \x03(\tR\x04read\x12\x14\n" +
-	"\x05write\x18\x04 \x03(\tR\x05write\"\xb1\x05\n" +
+	"\x05write\x18\x04 \x03(\tR\x05write\x12 \n" +
+	"\venvironment\x18\x05 \x03(\tR\venvironment\"\xb1\x05\n" +
 	"\x0eProviderTraits\x12\x16\n" +
 	"\x06models\x18\x01 \x03(\tR\x06models\x12#\n" +
 	"\rdefault_model\x18\x02 \x01(\tR\fdefaultModel\x12>\n" +

@@ -20,7 +20,9 @@ func (w *Action) Describe() sdk.Component {
 		Summary:      "posts the event to a URL; the response becomes context",
 		ConfigSchema: schema,
 		Capabilities: []string{sdk.CapabilityShared},
-		Needs:        &sdk.Needs{Network: true},
+		Needs: &sdk.Needs{Network: true, Environment: []string{
+			"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "SSL_CERT_DIR", "SSL_CERT_FILE", "http_proxy", "https_proxy", "no_proxy",
+		}},
 	}
 }
 
