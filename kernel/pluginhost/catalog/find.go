@@ -35,9 +35,9 @@ func (c *Catalog) Entries(ctx context.Context) ([]Entry, []Conflict, error) {
 	var used []Entry
 	var conflicts []Conflict
 	add := func(e Entry) {
-		for i, u := range used {
-			if matches(u.Component, e.Component.Kind, e.Component.Name) {
-				used[i].Hides = append(u.Hides, e.Plugin.Command())
+		for i := range used {
+			if u := &used[i]; matches(u.Component, e.Component.Kind, e.Component.Name) {
+				u.Hides = append(u.Hides, e.Plugin.Command())
 				conflicts = append(conflicts, Conflict{e.Component.Kind, e.Component.Name, u.Plugin.Command(), e.Plugin.Command()})
 				return
 			}

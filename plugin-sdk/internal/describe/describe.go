@@ -105,17 +105,8 @@ func checkComponent(c sdk.Component, taken map[wire.Ref]bool) []error {
 	if !slices.Contains([]sdk.Concurrency{"", sdk.ConcurrencySafe, sdk.ConcurrencySerial}, c.Concurrency) {
 		fault("concurrency %q; want safe or serial", c.Concurrency)
 	}
-	if c.Needs != nil {
-		for _, p := range slices.Concat(c.Needs.Read, c.Needs.Write) {
-			if err := sdk.CheckNeed(p); err != nil {
-				fault("needs: %w", err)
-			}
-		}
-		for _, name := range c.Needs.Environment {
-			if err := sdk.CheckVariable(name); err != nil {
-				fault("needs: %w", err)
-			}
-		}
+	if err := checkNeeds(c.Needs); err != nil {
+		fault("needs: %w", err)
 	}
 	if c.Provider == nil {
 		return faults
@@ -127,6 +118,21 @@ func checkComponent(c sdk.Component, taken map[wire.Ref]bool) []error {
 		fault("%s", f)
 	}
 	return faults
+}
+
+// checkNeeds returns an error for each invalid entry, joined.
+func checkNeeds(n *sdk.Needs) error {
+	if n == nil {
+		return nil
+	}
+	var faults []error
+	for _, p := range slices.Concat(n.Read, n.Write) {
+		faults = append(faults, sdk.CheckNeed(p))
+	}
+	for _, name := range n.Environment {
+		faults = append(faults, sdk.CheckVariable(name))
+	}
+	return errors.Join(faults...)
 }
 
 // checkTraits checks the values of the enumerations. Package plugintest tests whether the provider

@@ -77,10 +77,10 @@ const (
 
 // within returns n if it is at least 0 and at most limit, else nil.
 func within[N int64 | float64](n *N, limit N) *N {
-	if n == nil || !(*n >= 0 && *n <= limit) { // NaN is neither
-		return nil
+	if n != nil && *n >= 0 && *n <= limit { // which NaN is not
+		return n
 	}
-	return n
+	return nil
 }
 
 // maxLine is the largest size of a text that is shown as one line, in bytes.
