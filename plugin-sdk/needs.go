@@ -24,10 +24,14 @@ type Needs struct {
 	// is not set, are ignored.
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
-	// Environment are the names of environment variables that configure the component. Only a component built into
-	// the kernel's program gets them for this need; others get the variables that their configuration names.
+	// Environment are the names of environment variables that configure the component, or [AllVariables]. Only a
+	// component built into the kernel's program gets them for this need; others get the variables that their
+	// configuration names.
 	Environment []string `json:"environment,omitempty"`
 }
+
+// AllVariables in [Needs] stands for the user's whole environment.
+const AllVariables = "*"
 
 // IsEmpty reports whether the component has no needs.
 func (n *Needs) IsEmpty() bool {

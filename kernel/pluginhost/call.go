@@ -95,6 +95,7 @@ func (c *caller) invoke(ctx context.Context, e catalog.Entry, use Use, p invocat
 	key := processKey{
 		Path: b.Path, Args: strings.Join(b.Args, "\x00"), SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: policyKey(policy),
 	}
+	c.logHidden(e)
 	owner := c.owner(component)
 	if owner != c {
 		var done func()
@@ -105,7 +106,6 @@ func (c *caller) invoke(ctx context.Context, e catalog.Entry, use Use, p invocat
 	}
 	lease, err := owner.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) {
 		c.logUngranted(e, component, policy)
-		c.logHidden(e)
 		return owner.start(ctx, launch.StartRequest{Binary: b, Env: env, Dir: dir, MTLS: d.MTLS, Policy: policy}, &c.user)
 	})
 	if err != nil {

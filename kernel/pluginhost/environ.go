@@ -55,18 +55,18 @@ func IsMinimalEnv(name string) bool {
 	return strings.HasPrefix(name, "LC_")
 }
 
-// DefaultEnv returns the policy of a component without any setting. A provider inherits the environment, and so does a
-// component that runs the user's own commands, if it is shipped with this program. A shipped component also gets the
-// variables that it needs. Other components get the minimal variables, whatever their names.
+// DefaultEnv returns the policy of a component without any setting. A provider inherits the environment. A component that
+// is shipped with this program gets the variables that it needs, which may be all. Other components get the minimal
+// variables, whatever their names.
 func DefaultEnv(c sdk.Component, shipped bool) EnvPolicy {
-	needs := sdk.Needs{}
+	var needed []string
 	if shipped && c.Needs != nil {
-		needs = *c.Needs
+		needed = c.Needs.Environment
 	}
-	if c.Kind == sdk.KindProvider || needs.Commands {
+	if c.Kind == sdk.KindProvider || slices.Contains(needed, sdk.AllVariables) {
 		return EnvPolicy{Mode: EnvInherit}
 	}
-	return EnvPolicy{Mode: EnvMinimal, Names: slices.Clone(needs.Environment)}
+	return EnvPolicy{Mode: EnvMinimal, Names: slices.Clone(needed)}
 }
 
 // variableReference matches a reference to an environment variable in a configuration.

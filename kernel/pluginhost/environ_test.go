@@ -56,7 +56,7 @@ func TestBuild(t *testing.T) {
 
 // A plugin gets the user's environment for what it is, not for the name that it gives its component. AUDIT F11.
 func TestDefaultEnv(t *testing.T) {
-	commands := &sdk.Needs{Commands: true, Environment: []string{"A"}}
+	all := &sdk.Needs{Commands: true, Environment: []string{sdk.AllVariables}}
 	tests := []struct {
 		kind    sdk.Kind
 		name    string
@@ -65,9 +65,9 @@ func TestDefaultEnv(t *testing.T) {
 		want    EnvPolicy
 	}{
 		{sdk.KindProvider, "anything", nil, false, EnvPolicy{Mode: EnvInherit}},
-		{sdk.KindTermination, "queue", commands, true, EnvPolicy{Mode: EnvInherit}},
-		{sdk.KindHookAction, "script", commands, false, EnvPolicy{Mode: EnvMinimal}},
-		{sdk.KindTermination, "queue", nil, true, EnvPolicy{Mode: EnvMinimal}},
+		{sdk.KindTermination, "queue", all, true, EnvPolicy{Mode: EnvInherit}},
+		{sdk.KindHookAction, "script", all, false, EnvPolicy{Mode: EnvMinimal}},
+		{sdk.KindTermination, "queue", &sdk.Needs{Commands: true}, true, EnvPolicy{Mode: EnvMinimal}},
 		{sdk.KindHookAction, "webhook", &sdk.Needs{Environment: []string{"A"}}, true, EnvPolicy{Mode: EnvMinimal, Names: []string{"A"}}},
 		{sdk.KindHookAction, "webhook", &sdk.Needs{Environment: []string{"A"}}, false, EnvPolicy{Mode: EnvMinimal}},
 	}

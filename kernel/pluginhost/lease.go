@@ -85,8 +85,8 @@ func (l *lease[I]) Instance() I { return l.state.instance }
 
 // End ends the call, whose error was err, and returns the caller's error: err, or the error that the state of
 // the process implies. If a dead or hung process may be behind err, End checks the process and kills it if it
-// does not answer. It also kills a process that may still work on its call: one that did not end a cancelled call, or
-// that sends no messages. The next attempt must not run at the same time.
+// does not answer. It also kills a process that may still work on an attempt without a result. The next attempt must not
+// run at the same time.
 //
 // A process with a cancelled call takes no further calls, even if it ended that call, because remaining processes would
 // run beside the next call. It ends with its last call; End of that call returns when the process, its group and
@@ -96,14 +96,15 @@ func (l *lease[I]) End(ctx context.Context, err error) error {
 		l.release(false)
 		return closedError()
 	}
-	sound := err == nil || !needsHealthCheck(ctx, err) || (!mayContinue(ctx, err) && l.alive(ctx))
-	if !sound {
+	sound := err == nil || !needsHealthCheck(ctx, err) || l.alive(ctx)
+	unfinished := sound && errors.Is(err, client.ErrUnfinished)
+	if !sound || unfinished {
 		l.kill()
 	}
 	if ctx.Err() != nil {
 		defer l.awaitEnd()
 	}
-	defer l.release(sound)
+	defer l.release(sound && !unfinished)
 	if sound {
 		return err
 	}
@@ -144,15 +145,6 @@ func needsHealthCheck(ctx context.Context, err error) bool {
 		return true
 	}
 	return false
-}
-
-// mayContinue reports whether err is the failure of an attempt that may continue in the process. It did not end when it
-// was cancelled, or the plugin sends no messages. This program makes such a failure with a cause; a failure that a component
-// reports has no cause.
-func mayContinue(ctx context.Context, err error) bool {
-	var f *failure.Error
-	return errors.Is(err, client.ErrSilent) ||
-		ctx.Err() != nil && errors.As(err, &f) && f.Kind == failure.ProviderTimeout && errors.Is(f.Cause, ctx.Err())
 }
 
 // alive reports whether the process answers. A process with a broken connection may need a moment to

@@ -200,21 +200,26 @@ func TestHungProcessIsKilledAndCharged(t *testing.T) {
 	})
 }
 
-// Attempt 2 must not run beside attempt 1: the process of a silent attempt is killed, even one that answers other calls.
-// AUDIT F1.
-func TestProcessOfSilentAttemptIsKilled(t *testing.T) {
-	testPool(t, func(t *testing.T, b *poolBench) {
-		l := b.acquire(processKey{})
-		silent := failure.New(failure.ProviderCrashed, "plugin stopped responding")
-		silent.Cause = client.ErrSilent
-		err := l.End(t.Context(), silent)
-		if failure.From(err).Message != "hung 1" || !l.state.ended() {
-			t.Errorf("error %v, the process ended: %v", err, l.state.ended())
-		}
-		next := b.acquire(processKey{})
-		compare(t, 2, next.Instance().number)
-		check(t, next.End(t.Context(), nil))
-	})
+// Attempt 2 must not run beside attempt 1: the process of an attempt without a result is killed, even one that answers
+// other calls, also when the attempt was cancelled. AUDIT F1.
+func TestProcessOfUnfinishedAttemptIsKilled(t *testing.T) {
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, ctx := range []context.Context{t.Context(), cancelled} {
+		testPool(t, func(t *testing.T, b *poolBench) {
+			l, other := b.acquire(processKey{}), b.acquire(processKey{})
+			err := l.End(ctx, errors.Join(failure.New(failure.ProviderFailed, "no result"), client.ErrUnfinished))
+			if failure.From(err).Message != "no result" || !l.state.ended() {
+				t.Errorf("error %v, the process ended: %v", err, l.state.ended())
+			}
+			if err := other.End(t.Context(), lost); !errors.Is(err, ErrCollateralFailure) {
+				t.Errorf("the other call: %v", err)
+			}
+			next := b.acquire(processKey{})
+			compare(t, 2, next.Instance().number)
+			check(t, next.End(t.Context(), nil))
+		})
+	}
 }
 
 func TestErrorsOfHealthyProcess(t *testing.T) {

@@ -48,7 +48,7 @@ func (a *attempt) run(ctx context.Context, tearDown context.CancelFunc) (sdk.Exe
 
 	result, err := a.converse(ctx, calls)
 	if result == nil {
-		return sdk.ExecuteResult{}, err
+		return sdk.ExecuteResult{}, unfinished{err}
 	}
 	endCalls()
 	a.closeStream()

@@ -69,16 +69,19 @@ func (a *attempt) endedError(ctx context.Context, err error) error {
 	return withContextError(ctx, connectionError(a.label, err))
 }
 
-// ErrSilent is in the chain of the failure of an attempt whose plugin sent nothing, not even heartbeats, within the idle
-// limit. The plugin may still work on the attempt: end its process before the next attempt.
-var ErrSilent = errors.New("the plugin sends no messages")
+// ErrUnfinished is in the chain of the error of an attempt for which the plugin sent no result: it is silent, ignored a
+// cancellation, or ended the stream. It may still work on the attempt: end its process before the next attempt.
+var ErrUnfinished = errors.New("the plugin sent no result")
+
+// unfinished adds [ErrUnfinished] to an error without changing its text.
+type unfinished struct{ error }
+
+func (u unfinished) Unwrap() []error { return []error{u.error, ErrUnfinished} }
 
 // silentError returns the error for a plugin that sends nothing, not even heartbeats.
 func (a *attempt) silentError(ctx context.Context) error {
-	f := failure.New(failure.ProviderCrashed, "%s: plugin stopped responding, no message for %s", a.label, a.silence).
-		WithHint("its process hangs or is stopped; the next attempt starts another one")
-	f.Cause = ErrSilent
-	return withContextError(ctx, f)
+	return withContextError(ctx, failure.New(failure.ProviderCrashed, "%s: plugin stopped responding, no message for %s", a.label, a.silence).
+		WithHint("its process hangs or is stopped; the next attempt starts another one"))
 }
 
 // stubbornError returns the error for an attempt that did not end after its cancellation.

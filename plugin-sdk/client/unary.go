@@ -69,17 +69,18 @@ func checkSize(method string, m proto.Message) error {
 // components are part of responses.
 func connectionError(method string, err error) *failure.Error {
 	s := status.Convert(err)
+	text := failure.OneLine(s.Message())
 	switch s.Code() {
 	case codes.ResourceExhausted:
 		return failure.New(failure.PluginInvalid, "%s: a message of the plugin is over the protocol's limit of %d MiB: %s",
-			method, wire.MaxMessage>>20, s.Message()).WithHint("the plugin must hand over large material as a file")
+			method, wire.MaxMessage>>20, text).WithHint("the plugin must hand over large material as a file")
 	case codes.Unimplemented:
-		return failure.New(failure.PluginInvalid, "%s: the plugin does not serve this call: %s", method, s.Message()).
+		return failure.New(failure.PluginInvalid, "%s: the plugin does not serve this call: %s", method, text).
 			WithHint("the plugin may be built for another protocol version; `%s` shows it", failure.Next("plugins", "info"))
 	case codes.InvalidArgument, codes.NotFound, codes.FailedPrecondition, codes.PermissionDenied, codes.Unauthenticated:
-		return failure.New(failure.PluginInvalid, "%s: the plugin refused the call: %s", method, s.Message())
+		return failure.New(failure.PluginInvalid, "%s: the plugin refused the call: %s", method, text)
 	default:
-		f := failure.New(failure.ProviderCrashed, "%s: the connection to the plugin broke: %s", method, s.Message()).
+		f := failure.New(failure.ProviderCrashed, "%s: the connection to the plugin broke: %s", method, text).
 			WithHint("the plugin process ended or failed inside; its log says more")
 		f.Cause = err
 		return f

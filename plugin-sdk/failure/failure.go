@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"syscall"
+	"unicode"
 )
 
 // Kind is the error_type of a failure. Its values are stable: error.json, error events and
@@ -234,4 +235,21 @@ func SystemHint(err error) (hint string, yes bool) {
 		}
 	}
 	return "", false
+}
+
+// maxLine is the largest size of a text of [OneLine], in bytes.
+const maxLine = 2048
+
+// OneLine returns a plugin's text as one line of at most 2 KiB, without control characters and marks of direction. It
+// cannot look like other output of the program that prints it. A longer text ends in an ellipsis.
+func OneLine(s string) string {
+	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), breaksLine), " ")
+	if len(s) <= maxLine {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxLine-len("…")], "") + "…"
+}
+
+func breaksLine(r rune) bool {
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }

@@ -48,3 +48,15 @@ func TestRender(t *testing.T) {
 		}
 	}
 }
+
+// AUDIT F6: no text of a plugin looks like several lines of the program that prints it.
+func TestOneLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain text": "plain text", "a\nError: b\r\n": "a Error: b", "\x1b[2Jx\x00\u2028y\u0085": "[2Jx y", "": "", "a\u202eb\xff": "a b\uFFFD",
+		strings.Repeat("é", 2048): strings.Repeat("é", (2048-3)/2) + "…",
+	} {
+		if got := failure.OneLine(in); got != want {
+			t.Errorf("%.20q became %.80q", in, got)
+		}
+	}
+}

@@ -196,7 +196,7 @@ func (x *Exchange) Call(ctx context.Context, c sdk.ToolCall) (sdk.Verdict, error
 	intent, err := x.newIntent(c)
 	if done := x.approver.replayed[c.CallID]; err == nil && done.Result != nil {
 		if !sameCall(done.Call, intent) {
-			return sdk.Verdict{}, failure.New(failure.ProviderFailed, "tool call %s was %s before the crash and differs now", c.CallID, done.Call.Tool).
+			return sdk.Verdict{}, failure.New(failure.ProviderFailed, "tool call %s was %s before the crash and differs now", failure.OneLine(c.CallID), done.Call.Tool).
 				WithHint("providers must keep tool-call ids stable across resume")
 		}
 		r, err := toolResult(x.Effect, done.Result)

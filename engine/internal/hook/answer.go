@@ -173,7 +173,7 @@ func measuredReason(facts json.RawMessage) string {
 	if json.Unmarshal(facts, &decoded) != nil {
 		return ""
 	}
-	return decoded.Reason
+	return failure.OneLine(decoded.Reason)
 }
 
 func panicError(p any) error {

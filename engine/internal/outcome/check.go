@@ -151,7 +151,7 @@ func (w *evaluation) recordFacts(answer sdk.HookAnswer, c plan.Check, d *event.C
 	d.Facts, d.ExitCode, d.Counts = &ref, facts.ExitCode, truncateCounts(facts.Counts)
 	d.Passed = facts.Passed && answer.Outcome == ""
 	if !d.Passed {
-		d.Reason = event.Truncate(cmp.Or(facts.Reason, answer.Reason, "it did not pass"), event.MaxReason)
+		d.Reason = event.Truncate(cmp.Or(failure.OneLine(facts.Reason), answer.Reason, "it did not pass"), event.MaxReason)
 	}
 	return nil
 }

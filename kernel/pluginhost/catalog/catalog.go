@@ -195,6 +195,12 @@ func describeBundled(candidate Plugin) (sdk.Description, error) {
 	return d, nil
 }
 
+// Clash reports whether two components of one kind share a name or alias.
+func Clash(a, b sdk.Component) bool {
+	names := append([]string{b.Name}, b.Aliases...)
+	return a.Kind == b.Kind && slices.ContainsFunc(append([]string{a.Name}, a.Aliases...), func(n string) bool { return slices.Contains(names, n) })
+}
+
 func matches(c sdk.Component, kind sdk.Kind, name string) bool {
 	return c.Kind == kind && c.Name == name
 }

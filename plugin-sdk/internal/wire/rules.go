@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"reflect"
-	"strings"
-	"unicode"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -33,9 +31,9 @@ func complete(value any) {
 	case *pb.Failure:
 		v.Kind = cmp.Or(v.GetKind(), string(failure.Internal))
 	case *failure.Error:
-		v.Kind = cmp.Or(v.Kind, failure.Internal)
-		v.Message = cmp.Or(oneLine(v.Message), "the plugin reported a failure without a message")
-		v.Hint = oneLine(v.Hint)
+		v.Kind = cmp.Or(failure.Kind(failure.OneLine(string(v.Kind))), failure.Internal)
+		v.Message = cmp.Or(failure.OneLine(v.Message), "the plugin reported a failure without a message")
+		v.Hint = failure.OneLine(v.Hint)
 		v.RetryAfterSeconds = finite(v.RetryAfterSeconds)
 	case *sdk.Description: // a component of an unknown kind is of no use
 		all := v.Components
@@ -58,9 +56,9 @@ func complete(value any) {
 			v.Action, v.Reason = sdk.VerdictDeny, "the kernel's verdict is use, without a result"
 		}
 	case *sdk.Decision:
-		v.Confidence, v.Reason = min(1, finite(v.Confidence)), oneLine(v.Reason)
+		v.Confidence, v.Reason = min(1, finite(v.Confidence)), failure.OneLine(v.Reason)
 	case *sdk.HookAnswer:
-		v.Reason = oneLine(v.Reason)
+		v.Reason = failure.OneLine(v.Reason)
 		switch v.Action {
 		case sdk.ActionPause, sdk.ActionAbort, sdk.ActionRestartStage, sdk.ActionModifyContext:
 		default:
@@ -81,19 +79,6 @@ func within[N int64 | float64](n *N, limit N) *N {
 		return n
 	}
 	return nil
-}
-
-// maxLine is the largest size of a text that is shown as one line, in bytes.
-const maxLine = 2048
-
-// oneLine returns a text as one line of at most [maxLine] bytes, without control characters. It cannot look like other
-// output of the program that prints it. A longer text ends in an ellipsis.
-func oneLine(s string) string {
-	s = strings.Join(strings.FieldsFunc(text(s), func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }), " ")
-	if len(s) <= maxLine {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxLine-len("…")], "") + "…"
 }
 
 // finite returns f if it is finite and not negative, else 0.

@@ -38,7 +38,7 @@ func (s *Strategy) Describe() sdk.Component {
 		Aliases:      []string{"beads-empty"},
 		Summary:      "stops when a queue is empty: the session's ready beads, or the lines of a command",
 		ConfigSchema: schema,
-		Needs:        &sdk.Needs{Commands: true},
+		Needs:        &sdk.Needs{Commands: true, Environment: []string{sdk.AllVariables}},
 	}
 }
 

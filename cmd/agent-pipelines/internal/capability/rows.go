@@ -47,7 +47,10 @@ func needs(n *sdk.Needs) string {
 	for _, p := range n.Write {
 		asks = append(asks, "writing "+p)
 	}
-	if len(n.Environment) > 0 {
+	switch {
+	case slices.Contains(n.Environment, sdk.AllVariables):
+		asks = append(asks, "your whole environment")
+	case len(n.Environment) > 0:
 		asks = append(asks, "the variables "+strings.Join(n.Environment, ", "))
 	}
 	return strings.Join(asks, ", ")

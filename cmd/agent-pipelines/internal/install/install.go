@@ -305,7 +305,7 @@ func (in Installer) checkReplace(r Installation) error {
 
 // checkNames refuses components that would hide those of another plugin, or be hidden by them.
 func (in Installer) checkNames(ctx context.Context, r Installation) error {
-	if in.Plugins == nil {
+	if in.Plugins == nil || r.Unchanged {
 		return nil
 	}
 	others, err := in.Plugins(ctx)
@@ -317,9 +317,9 @@ func (in Installer) checkNames(ctx context.Context, r Installation) error {
 			continue
 		}
 		for _, c := range r.Components {
-			if slices.ContainsFunc(other.Description.Components, func(o sdk.Component) bool { return o.Kind == c.Kind && o.Name == c.Name }) {
+			if slices.ContainsFunc(other.Description.Components, func(o sdk.Component) bool { return catalog.Clash(o, c) }) {
 				kind := strings.ReplaceAll(string(c.Kind), "_", " ")
-				f := failure.New(failure.PluginUntrusted, "%s serves the %s %q, as does %s: one of them would be hidden", r.Name, kind, c.Name, other.Command()).
+				f := failure.New(failure.PluginUntrusted, "%s serves the %s %q, whose name or alias %s serves too: one of them would be hidden", r.Name, kind, c.Name, other.Command()).
 					WithHint("ask its author for another name; --force accepts it; nothing was changed")
 				f.Cause = ErrInstalled
 				return f

@@ -961,7 +961,7 @@ type Needs struct {
 	// Paths beyond the project: absolute, or beginning with "~/" or "${NAME}".
 	Read  []string `protobuf:"bytes,3,rep,name=read,proto3" json:"read,omitempty"`
 	Write []string `protobuf:"bytes,4,rep,name=write,proto3" json:"write,omitempty"`
-	// Environment variables that configure the component, by name.
+	// The names of the environment variables that configure the component, or "*" for all.
 	Environment   []string `protobuf:"bytes,5,rep,name=environment,proto3" json:"environment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -31,7 +31,7 @@ func (s *Action) Describe() sdk.Component {
 		Name:         "script",
 		Summary:      "runs a command in the project; its output becomes context",
 		ConfigSchema: schema,
-		Needs:        &sdk.Needs{Commands: true},
+		Needs:        &sdk.Needs{Commands: true, Environment: []string{sdk.AllVariables}},
 	}
 }
 

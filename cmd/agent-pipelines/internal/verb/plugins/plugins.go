@@ -87,7 +87,7 @@ func writePlugins(to io.Writer, l document.Plugins) {
 // writeComponents writes a plugin's components, with their names in a column of the width wide.
 func writeComponents(to io.Writer, p document.Plugin, wide int) {
 	if p.Fault != nil {
-		fmt.Fprintf(to, "  unusable: %s\n", p.Fault.Message)
+		fmt.Fprintf(to, "  unusable: %s\n", screen.Clean(p.Fault.Message))
 	}
 	for _, c := range p.Components {
 		fmt.Fprintf(to, "  %-12s %-*s %s\n", cli.KindName(c.Kind), wide, componentName(c), screen.Clean(c.Summary))
