@@ -63,7 +63,7 @@ func TestResults(t *testing.T) {
 		"wrapped failure": {
 			sdk.ExecuteResult{},
 			errors.Join(errors.New("while talking"), failure.New(failure.ProviderMissing, "no command")),
-			sdk.ExecuteResult{Outcome: sdk.OutcomeFailed, Error: strip(failure.New(failure.ProviderMissing, "while talking\nno command"))},
+			sdk.ExecuteResult{Outcome: sdk.OutcomeFailed, Error: strip(failure.New(failure.ProviderMissing, "while talking no command"))},
 		},
 	}
 	for name, tt := range tests {

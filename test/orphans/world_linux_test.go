@@ -66,7 +66,7 @@ func newWorld(t *testing.T, p programs, stub *stubmodel.Server, word string, kin
 	w.env = []string{
 		"PATH=" + p.path("agents") + ":" + os.Getenv("PATH"), "HOME=" + filepath.Join(base, "home"), "LANG=C.UTF-8", "TERM=dumb",
 		"TREE=" + w.at("tree/tree"), "TREE_WORD=" + word, "TREE_DIR=" + w.at("tree"), "TREE_KINDS=" + strings.Join(kinds, ","),
-		"AGENT_PIPELINES_EVENT_FLUSH_MS=20", "XDG_CACHE_HOME=" + p.path("cache"), "AGENT_PIPELINES_PLUGIN_DIR=" + p.path("plugins"),
+		"AGENT_PIPELINES_EVENT_FLUSH_MS=20", "XDG_CACHE_HOME=" + p.path("cache"),
 	}
 	if err := errors.Join(os.MkdirAll(w.at("tree"), 0o755), os.Link(p.path("agents/tree"), w.at("tree/tree"))); err != nil { // a confined process may run the project's programs
 		t.Fatal(err)
