@@ -162,7 +162,7 @@ func TestScripts(t *testing.T) {
 }
 
 // TestHostile runs testdata/hostile: attacks on the command, each with what must happen instead. A copy of testdata/liar
-// named agent-plugin-<attack> is the attacker.
+// with attack=<attack> at its end is the attacker.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, scripts("testdata/hostile"))

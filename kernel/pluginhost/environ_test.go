@@ -76,6 +76,13 @@ func TestDefaultEnv(t *testing.T) {
 	}
 }
 
+// A component that is configured by variables, as the judge is since the Bash engine, gets those and no key (U274).
+func TestNeededVariables(t *testing.T) {
+	user := []string{"JUDGE_MODEL=m", "JUDGE_PROVIDER=p", "JUDGE_KEY=secret", "ANTHROPIC_API_KEY=secret", "PATH=/bin"}
+	judge := sdk.Component{Kind: sdk.KindTermination, Needs: &sdk.Needs{Environment: []string{"JUDGE_MODEL", "JUDGE_PROVIDER"}}}
+	compare(t, []string{"JUDGE_MODEL=m", "JUDGE_PROVIDER=p", "PATH=/bin"}, BuildEnv(user, DefaultEnv(judge, true), nil))
+}
+
 func TestWithinNeverWidens(t *testing.T) {
 	all := EnvPolicy{Mode: EnvInherit}
 	least := EnvPolicy{Mode: EnvMinimal}

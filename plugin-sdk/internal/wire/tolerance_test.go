@@ -207,8 +207,6 @@ func TestNumbersThatJSONCannotHold(t *testing.T) {
 	}
 }
 
-// TestEmptyFailure checks that a failure gets a kind in both directions, and a message when
-// it is decoded.
 // AUDIT F3.
 func TestImpossibleUsageIsUnknown(t *testing.T) {
 	for n, known := range map[int64]bool{0: true, 1_000_000: true, maxTokens: true, maxTokens + 1: false, -1: false, math.MinInt64: false, math.MaxInt64: false} {
@@ -241,6 +239,8 @@ func TestTextsOfPluginsAreOneLine(t *testing.T) {
 	}
 }
 
+// TestEmptyFailure checks that a failure gets a kind in both directions, and a message when
+// it is decoded.
 func TestEmptyFailure(t *testing.T) {
 	got := FromFailure(&pb.Failure{})
 	if got.Kind != failure.Internal || got.Message == "" {

@@ -245,7 +245,10 @@ func (in Installer) installStaged(ctx context.Context, req Request, s stagedPlug
 	}
 	r.Unchanged = r.Replaced != nil && r.Replaced.SHA256 == b.SHA256
 	if !req.Force {
-		if err := errors.Join(in.checkReplace(r), in.checkNames(ctx, r)); err != nil {
+		if err := in.checkReplace(r); err != nil {
+			return Installation{}, err
+		}
+		if err := in.checkNames(ctx, r); err != nil {
 			return Installation{}, err
 		}
 	}

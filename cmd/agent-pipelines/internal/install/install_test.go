@@ -150,7 +150,6 @@ func TestInstallRefuses(t *testing.T) {
 	}
 }
 
-// An unusable file is replaced like any other, by force, and its version is unknown.
 // AUDIT F2: a component of another plugin is not hidden without force.
 func TestInstallRefusesTakenNames(t *testing.T) {
 	in := installer(t)
@@ -173,6 +172,7 @@ func TestInstallRefusesTakenNames(t *testing.T) {
 	}
 }
 
+// An unusable file is replaced like any other, by force, and its version is unknown.
 func TestInstallReplacesBrokenFile(t *testing.T) {
 	in := installer(t)
 	check(t, errors.Join(os.MkdirAll(in.Dir(), 0o755), os.WriteFile(in.path("echo"), []byte("broken"), 0o755)))
