@@ -16,7 +16,7 @@ import (
 
 var (
 	// checkReference matches the source of a kernel field: checks.<id>.<value>. checkValues are the possible values.
-	checkReference = regexp.MustCompile(`^checks\.([A-Za-z0-9._-]{1,64})\.([a-z_]+)$`)
+	checkReference = regexp.MustCompile(`^checks\.([A-Za-z0-9._-]+)\.([a-z_]+)$`)
 	checkValues    = []string{"counts", "exit_code", "failed", "ok", "output", "passed", "reason", "total"}
 )
 

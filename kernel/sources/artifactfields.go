@@ -11,8 +11,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// toolNamePattern matches the names of tools.
-var toolNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,128}$`)
+// toolNamePattern matches the names of tools, which have at most maxToolName bytes.
+var toolNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.:/-]+$`)
+
+const maxToolName = 128
 
 // readArtifactSource returns the preferred source of the artifact; "" for the default order.
 func readArtifactSource(m dialect.Map) string {
@@ -20,7 +22,7 @@ func readArtifactSource(m dialect.Map) string {
 	tool, isTool := strings.CutPrefix(source, plan.ToolPrefix)
 	sources := dialect.Artifact.Choices("from")
 	switch {
-	case isTool && toolNamePattern.MatchString(tool):
+	case isTool && len(tool) <= maxToolName && toolNamePattern.MatchString(tool):
 		return source
 	case isTool:
 		m.Errorf(at.Pos, yamldoc.CodeChoice, "write tool:<name>, as in tool:submit", "%q names no tool", source)

@@ -29,7 +29,7 @@ func ReadChecks(m dialect.Map, owner string) []dialect.Map {
 func ReadCheck(m dialect.Map) plan.Check {
 	c := plan.Check{}
 	m.Decode(&dialect.Check, &c)
-	if c.ID != "" && !checkIDPattern.MatchString(c.ID) {
+	if c.ID != "" && !validCheckID(c.ID) {
 		m.Errorf(m.Get("id").Pos, yamldoc.CodeIdentifier, "ids become names of files", "check id %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.ID)
 	}
 	if m.Has("run") && m.Has("command") {
@@ -60,7 +60,9 @@ func translateCheckEntry(e yamldoc.Entry) yamldoc.Entry {
 }
 
 var (
-	checkIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	checkIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 	// checkTypes maps the dialect's check types to those of the hook action check.
 	checkTypes = map[string]string{"file_exists": "file", "file_content": "content"}
 )
+
+func validCheckID(id string) bool { return len(id) <= 64 && checkIDPattern.MatchString(id) }

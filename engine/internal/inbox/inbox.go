@@ -129,7 +129,7 @@ func Before(d *store.Dir, answer Message) (Message, bool) {
 
 // Ack removes a message that has been recorded. A missing message is not an error.
 func Ack(d *store.Dir, id string) error {
-	if !idPattern.MatchString(id) {
+	if !validID(id) {
 		return nil // a file with such a name is not a message, see reject
 	}
 	failpoint.Point("inbox.ack.before-remove")

@@ -51,8 +51,10 @@ type Message struct {
 // suffix ends the names of message files.
 const suffix = ".json"
 
-// idPattern matches ids that are valid file names on every system; hidden files are not messages.
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$`)
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*$`)
+
+// validID reports whether an id is a valid file name on every system; hidden files are not messages.
+func validID(id string) bool { return len(id) <= 128 && idPattern.MatchString(id) }
 
 // newID returns an id that begins with the time in a fixed width, so that ids sort by time.
 func newID(at time.Time) string {
@@ -61,7 +63,7 @@ func newID(at time.Time) string {
 
 // parse reads the message in a file with the id. Unknown members are ignored.
 func parse(id string, text []byte) (Message, error) {
-	if !idPattern.MatchString(id) {
+	if !validID(id) {
 		return Message{}, errors.New("its name is not an id")
 	}
 	var m Message

@@ -38,8 +38,10 @@ const (
 	fieldRequestID = "request_id"
 )
 
-// fieldName matches the field names that requires, carry and skip_when accept.
-var fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+// fieldName matches the field names that requires, carry and skip_when accept; they have at most maxFieldName bytes.
+var fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+
+const maxFieldName = 64
 
 // readRunInput reads and checks the input of a run. It writes nothing. Invalid input is [environment.ErrOptions].
 func readRunInput(env *environment.Environment, p *plan.Plan, fields map[string]string) (RunInput, error) {
@@ -126,7 +128,7 @@ func checkInputName(kind, name string) error {
 	switch {
 	case name == fieldRequest || name == fieldRequestID:
 		return optionsError("%s %q is reserved: every run sets it", kind, name).WithHint("give it another name")
-	case !fieldName.MatchString(name):
+	case len(name) > maxFieldName || !fieldName.MatchString(name):
 		return optionsError("%s %.80q is neither a node of the pipeline nor a valid field name", kind, name).
 			WithHint("use a letter followed by at most 63 letters, digits, _ or -")
 	}

@@ -23,7 +23,9 @@ type Step struct {
 	Item      map[string]any
 }
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+const maxID = 64 // bytes
 
 // Find finds the steps in the data of an artifact. Errors name the faulty step and the reason: an invalid or repeated
 // id, an unknown or circular dependency, no steps, too many steps.
@@ -78,7 +80,7 @@ func (f *finder) itemID(it *item) string { return idText(it.value[f.idKey]) }
 func (f *finder) readIDs(steps []*item) error {
 	for _, it := range steps {
 		id := f.itemID(it)
-		if !idPattern.MatchString(id) {
+		if len(id) > maxID || !idPattern.MatchString(id) {
 			return fmt.Errorf("the step %s has no usable %s: it is %.70q, and has to be 1 to 64 letters, digits, dots, underscores and hyphens", it.place, f.idKey, id)
 		}
 		if first, twice := f.byID[id]; twice {

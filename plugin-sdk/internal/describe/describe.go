@@ -157,14 +157,15 @@ func checkTraits(t sdk.ProviderTraits) []string {
 
 const nameRule = "want lower case letters, digits, '-' and '_', beginning with a letter or digit, at most 64"
 
-func validName(s string) bool {
-	return regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`).MatchString(s)
-}
+var (
+	namePattern    = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
+	versionPattern = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+)
+
+func validName(s string) bool { return len(s) <= 64 && namePattern.MatchString(s) }
 
 // validVersion follows semver.org 2.0.0, but accepts leading zeros and empty identifiers.
-func validVersion(s string) bool {
-	return regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`).MatchString(s)
-}
+func validVersion(s string) bool { return versionPattern.MatchString(s) }
 
 // validSchema checks only the form: draft 2020-12 allows an object or a boolean.
 func validSchema(raw json.RawMessage) bool {
