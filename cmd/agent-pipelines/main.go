@@ -9,12 +9,16 @@ import (
 	"os"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/plugins"
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == cli.Confine {
 		os.Exit(engine.Confine(os.Args[2:]))
+	}
+	if code, served := plugins.Serve(bundled, os.Args[1:]); served {
+		os.Exit(code)
 	}
 	os.Exit(int(execute(context.Background(), os.Args[1:], cli.Console{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv})))
 }

@@ -100,7 +100,20 @@ type Plugin struct {
 	Host  pluginHostVerb `cmd:"" help:"Host a plugin (started by plugins verify)."`
 }
 
-// serveVerb is the hidden verb `plugin serve <name>`.
+// Serve serves a bundled plugin for the arguments of [cli.ServeArguments] and returns its exit code. Main calls it before
+// the grammar is built, which would take a third of the start of each plugin process. served is false for other arguments,
+// and for a name that no bundled plugin has, which [serveVerb] reports.
+func Serve(bundled []cli.BundledPlugin, args []string) (code int, served bool) {
+	for _, b := range bundled {
+		prefix := cli.ServeArguments(b.Name)
+		if len(args) >= len(prefix) && slices.Equal(args[:len(prefix)], prefix) {
+			return serve.Run(b.Plugin(cli.CurrentBuild().Version), args[len(prefix):]), true
+		}
+	}
+	return 0, false
+}
+
+// serveVerb is the hidden verb `plugin serve <name>` for a name that no bundled plugin has.
 type serveVerb struct {
 	Name string   `arg:"" help:"The plugin's name."`
 	Args []string `arg:"" optional:"" help:"Arguments of the plugin's own binary: describe, version, help."`
@@ -108,13 +121,9 @@ type serveVerb struct {
 
 // Run implements [cli.Verb].
 func (v *serveVerb) Run(_ context.Context, a *cli.App) error {
-	names := make([]string, 0, len(a.Bundled))
-	for _, b := range a.Bundled {
-		if b.Name == v.Name {
-			a.Code = cli.Exit(serve.Run(b.Plugin(cli.CurrentBuild().Version), v.Args))
-			return nil
-		}
-		names = append(names, b.Name)
+	names := make([]string, len(a.Bundled))
+	for i, b := range a.Bundled {
+		names[i] = b.Name
 	}
 	return cli.UsageError(fmt.Sprintf("the command has no bundled plugin '%s'", v.Name), "it carries %s", strings.Join(names, ", "))
 }
