@@ -135,10 +135,11 @@ func (c CLI) find(ctx context.Context, dir string) (string, error) {
 }
 
 // BuildPrograms builds programs of the workspace. packages maps their paths below dir to their packages. Without
-// flags it copies programs that the directory of AGENT_PIPELINES_BUILT has at the same paths. The caller works in a
-// package directory two levels below the workspace.
+// flags it copies programs that the directory of AGENT_PIPELINES_BUILT has at the same paths. AGENT_PIPELINES_BUILT_SUM is
+// the checksum of these programs, for the cache of test results. The caller works in a package directory two levels below
+// the workspace.
 func BuildPrograms(dir string, packages map[string]string, flags ...string) error {
-	built := os.Getenv("AGENT_PIPELINES_BUILT")
+	built, _ := os.Getenv("AGENT_PIPELINES_BUILT"), os.Getenv("AGENT_PIPELINES_BUILT_SUM")
 	for out, pkg := range packages {
 		to := filepath.Join(dir, out)
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
