@@ -55,7 +55,7 @@ func (c *cargo) readLine(line []byte) []byte {
 		return line
 	case c.inFailureList:
 		if m := cargoListItem.FindSubmatch(bytes.TrimRight(line, "\r\n")); m != nil {
-			c.tally.failedNames.add(string(m[1]))
+			c.tally.nameFailed(string(m[1]))
 			return line
 		}
 	case c.program != nil:
@@ -84,18 +84,19 @@ func (c *cargo) readTest(text string) {
 		switch m[2] {
 		case "ok":
 			c.program.passed++
-			c.tally.passedNames.add(name)
+			c.tally.namePassed(name)
 		case "FAILED":
 			c.program.failed++
-			c.tally.failedNames.add(name)
+			c.tally.nameFailed(name)
 		default:
 			c.program.skipped++
+			c.tally.name(name, statusSkipped)
 		}
 		return
 	}
 	if m := cargoFailed.FindStringSubmatch(text); m != nil {
 		c.program.failed++
-		c.tally.failedNames.add(m[1])
+		c.tally.nameFailed(m[1])
 		return
 	}
 	if m := cargoShort.FindString(text); m != "" {

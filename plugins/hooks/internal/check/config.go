@@ -41,6 +41,10 @@ type Config struct {
 	Expect Expectation `json:"expect"`
 	// Format is the format of the test report on stdout. Default auto. For tests.
 	Format string `json:"format"`
+	// Names adds the status of all tests to the facts, and makes known runners print all names. For tests.
+	Names bool `json:"names"`
+	// Isolated says that the directory is a copy: runners look for neither code nor settings elsewhere. For tests.
+	Isolated bool `json:"isolated"`
 
 	pattern *regexp.Regexp // of Matches
 }
@@ -92,7 +96,7 @@ var typeKeys = map[string]struct{ required, optional []string }{
 	typeFile:    {[]string{"path"}, []string{"exists"}},
 	typeContent: {[]string{"path"}, []string{"contains", "matches"}},
 	typeCommand: {[]string{"command"}, []string{"run", "files", "expect"}},
-	typeTests:   {[]string{"command"}, []string{"run", "files", "expect", "format"}},
+	typeTests:   {[]string{"command"}, []string{"run", "files", "expect", "format", "names", "isolated"}},
 }
 
 var types = []string{typeCommand, typeContent, typeFile, typeTests, "file_exists", "file_content"}

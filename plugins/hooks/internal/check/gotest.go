@@ -83,7 +83,7 @@ func (g *goTest) countEvent(e goEvent) {
 		g.tally.addPassed(e.Package + "." + e.Test)
 		delete(p.running, e.Test)
 	case e.Action == "skip":
-		g.tally.skipped++
+		g.tally.addSkipped(e.Package + "." + e.Test)
 		delete(p.running, e.Test)
 	case e.Action == "fail":
 		g.tally.addFailed(e.Package + "." + e.Test)

@@ -83,7 +83,7 @@ func (s junitSuite) count(found *results) (bad int) {
 		case c.failed() && !c.expectedToFail():
 			found.addFailed(c.String())
 		case len(c.Skipped) > 0:
-			found.skipped++
+			found.addSkipped(c.String())
 		default:
 			found.addPassed(c.String())
 		}

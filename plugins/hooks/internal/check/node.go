@@ -18,10 +18,11 @@ type nodeTest struct {
 }
 
 var (
-	nodeCount  = regexp.MustCompile(`^(?:ℹ|#) ([a-z]+(?:_ms)?) (\d{1,8})(?:\.\d+)?$`)
-	nodePassed = regexp.MustCompile(`^✔ (.+) \(\d+(?:\.\d+)?ms\)$`)
-	nodeFailed = regexp.MustCompile(`^✖ (.+) \(\d+(?:\.\d+)?ms\)$`)
-	nodeBegin  = regexp.MustCompile(`^[✔✖] .+ \(\d+\.\d+ms\)`)
+	nodeCount   = regexp.MustCompile(`^(?:ℹ|#) ([a-z]+(?:_ms)?) (\d{1,8})(?:\.\d+)?$`)
+	nodePassed  = regexp.MustCompile(`^✔ (.+) \(\d+(?:\.\d+)?ms\)$`)
+	nodeSkipped = regexp.MustCompile(`^﹣ (.+) \(\d+(?:\.\d+)?ms\) # (?:SKIP|TODO)`)
+	nodeFailed  = regexp.MustCompile(`^✖ (.+) \(\d+(?:\.\d+)?ms\)$`)
+	nodeBegin   = regexp.MustCompile(`^[✔✖] .+ \(\d+\.\d+ms\)`)
 )
 
 const (
@@ -82,10 +83,13 @@ func (n *nodeTest) readName(text string, line []byte) {
 		return
 	}
 	if m := nodePassed.FindStringSubmatch(text); m != nil {
-		n.tally.passedNames.add(m[1])
+		n.tally.namePassed(m[1])
 	}
 	if m := nodeFailed.FindStringSubmatch(text); m != nil && n.inSummary {
-		n.tally.failedNames.add(m[1])
+		n.tally.nameFailed(m[1])
+	}
+	if m := nodeSkipped.FindStringSubmatch(text); m != nil {
+		n.tally.name(m[1], statusSkipped)
 	}
 	if p, ok := readPoint(bytes.TrimSpace(line)); ok {
 		n.addPoint()
@@ -98,11 +102,13 @@ func (n *nodeTest) readName(text string, line []byte) {
 // addPoint adds the name of the last point.
 func (n *nodeTest) addPoint() {
 	switch p := n.point; {
-	case p == nil || p.skipped:
+	case p == nil:
+	case p.skipped:
+		n.tally.name(p.name, statusSkipped)
 	case p.failed:
-		n.tally.failedNames.add(p.name)
+		n.tally.nameFailed(p.name)
 	default:
-		n.tally.passedNames.add(p.name)
+		n.tally.namePassed(p.name)
 	}
 	n.point = nil
 }

@@ -22,6 +22,7 @@ var (
 	pytestNone  = regexp.MustCompile(`^(?:=+ )?no tests (?:ran|collected)`)
 	pytestCount = regexp.MustCompile(`(\d{1,8}) [a-z ]*?([a-z]+)(?:, |$)`)
 	pytestPass  = regexp.MustCompile(`^(?:(\S.*::.*) (?:PASSED|XPASS)(?: +\[[^\]]*\])?|\[gw\d+\] \[[^\]]*\] (?:PASSED|XPASS) (.+))$`)
+	pytestSkip  = regexp.MustCompile(`^(\S.*::\S+) (?:SKIPPED|XFAIL)\b`)
 )
 
 func beginsPytest(line []byte) bool {
@@ -41,7 +42,9 @@ func (p *pytest) readLine(line []byte) []byte {
 		p.readSummaryLine(text)
 	default:
 		if m := pytestPass.FindStringSubmatch(text); m != nil {
-			p.tally.passedNames.add(m[1] + m[2])
+			p.tally.namePassed(m[1] + m[2])
+		} else if m := pytestSkip.FindStringSubmatch(text); m != nil {
+			p.tally.name(m[1], statusSkipped)
 		}
 	}
 	return line
@@ -67,9 +70,9 @@ func (p *pytest) readSummaryLine(text string) {
 	outcome, test, _ := strings.Cut(text, " ")
 	switch outcome {
 	case "FAILED", "ERROR":
-		p.tally.failedNames.add(nodeID(test))
+		p.tally.nameFailed(nodeID(test))
 	case "PASSED", "XPASS":
-		p.tally.passedNames.add(nodeID(test))
+		p.tally.namePassed(nodeID(test))
 	}
 }
 

@@ -23,18 +23,54 @@ type report interface {
 type results struct {
 	passed, failed, skipped  int
 	passedNames, failedNames nameList
+	tests                    map[string]string // all names with their status; a test that ran twice has its worse one
 }
+
+// The statuses of tests.
+const (
+	statusPassed  = "passed"
+	statusSkipped = "skipped"
+	statusFailed  = "failed"
+)
 
 // addPassed counts a passed test.
 func (r *results) addPassed(name string) {
 	r.passed++
-	r.passedNames.add(name)
+	r.namePassed(name)
 }
 
 // addFailed counts a failed test.
 func (r *results) addFailed(name string) {
 	r.failed++
+	r.nameFailed(name)
+}
+
+// addSkipped counts a skipped test.
+func (r *results) addSkipped(name string) {
+	r.skipped++
+	r.name(name, statusSkipped)
+}
+
+func (r *results) namePassed(name string) {
+	r.passedNames.add(name)
+	r.name(name, statusPassed)
+}
+
+func (r *results) nameFailed(name string) {
 	r.failedNames.add(name)
+	r.name(name, statusFailed)
+}
+
+// name records the status of a test.
+func (r *results) name(name, status string) {
+	order := []string{"", statusPassed, statusSkipped, statusFailed}
+	if name = firing.PlainText([]byte(name)); name == "" || slices.Index(order, r.tests[name]) >= slices.Index(order, status) {
+		return
+	}
+	if r.tests == nil {
+		r.tests = map[string]string{}
+	}
+	r.tests[name] = status
 }
 
 // addMoreFailed counts n failed tests with one name; n may be less than 1.
@@ -83,7 +119,8 @@ const (
 	maxName  = 200     // bytes of one name
 )
 
-// Facts is the measurement of a check, the JSON of [sdk.HookAnswer.Facts]. It stays below about 10 KiB.
+// Facts is the measurement of a check, the JSON of [sdk.HookAnswer.Facts]. It stays below about 10 KiB
+// without Tests.
 type Facts struct {
 	Type   string `json:"type"`
 	Passed bool   `json:"passed"`
@@ -99,6 +136,8 @@ type Facts struct {
 	// names. They are empty if the report has no names.
 	Failed      []string `json:"failed,omitempty"`
 	PassedTests []string `json:"passed_tests,omitempty"`
+	// Tests are all tests by name, each with its status: passed, failed or skipped. Nil unless names is set.
+	Tests map[string]string `json:"tests,omitempty"`
 	// Output is the end of the command's output, without colours.
 	Output string `json:"output,omitempty"`
 }

@@ -59,7 +59,7 @@ func (t *tap) addPoint(p point) {
 	t.points++
 	switch {
 	case p.skipped:
-		t.tally.skipped++
+		t.tally.addSkipped(p.name)
 	case p.failed:
 		t.tally.addFailed(p.name)
 	default:

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -27,7 +30,8 @@ func measureTests(ctx context.Context, runner *firing.Runner, config Config, req
 		}
 		reader, files = &goTest{files: only}, nil
 	}
-	run := commandWithFiles("the command of the check", config.Command, files)
+	run := commandWithFiles("the command of the check", config.commandWithNames(), files)
+	run.Env = config.reporterVariables(req.WorkDir)
 	run.Limit = cmp.Or(req.Timeout, defaultLimit)
 	goText := false // go test without -json, whose tests cannot be counted
 	onStderr := &unittest{}
@@ -59,10 +63,13 @@ func measureTests(ctx context.Context, runner *firing.Runner, config Config, req
 			return facts, err
 		}
 	}
+	if !config.Names {
+		total.tests = nil
+	}
 	return Facts{
-		ExitCode: &end.ExitCode,
-		Counts:   map[string]int{"passed": total.passed, "failed": total.failed, "skipped": total.skipped},
-		Failed:   total.failedNames.listFor(total.failed), PassedTests: total.passedNames.listFor(total.passed), Output: printed.String(), Reason: unexpectedReason(config.Expect.Word, total, end),
+		Tests: total.tests, ExitCode: &end.ExitCode,
+		Counts: map[string]int{"passed": total.passed, "failed": total.failed, "skipped": total.skipped},
+		Failed: total.failedNames.listFor(total.failed), PassedTests: total.passedNames.listFor(total.passed), Output: printed.String(), Reason: unexpectedReason(config.Expect.Word, total, end),
 	}, nil
 }
 
@@ -113,4 +120,34 @@ func unexpectedReason(expect string, total results, end cliagent.End) string {
 	default:
 		return ""
 	}
+}
+
+// unittestCommand matches Python's unittest in a shell text, with its subcommand.
+var unittestCommand = regexp.MustCompile(`(-m\s+unittest(?:\s+discover)?)(\s|$)`)
+
+// commandWithNames returns the command, which prints the names of all tests if names is set and the runner has an option
+// for that.
+func (c Config) commandWithNames() string {
+	if !c.Names {
+		return c.Command
+	}
+	return unittestCommand.ReplaceAllString(c.Command, "$1 -v$2")
+}
+
+// reporterVariables returns the variables that make runners print the names of all tests, if names is set.
+func (c Config) reporterVariables(dir string) map[string]string {
+	if !c.Names {
+		return nil
+	}
+	options := os.Getenv("PYTEST_ADDOPTS") + " -vv"
+	v := map[string]string{}
+	if c.Isolated { // before installed packages that refer to the project, and its conftest.py
+		v["PYTHONPATH"] = strings.Join([]string{dir, filepath.Join(dir, "src"), os.Getenv("PYTHONPATH")}, string(os.PathListSeparator))
+		options += " --rootdir=. --confcutdir=."
+	}
+	v["PYTEST_ADDOPTS"] = strings.TrimSpace(options)
+	if goCommand.MatchString(c.Command) && !strings.Contains(c.Command, "-json") {
+		v["GOFLAGS"] = strings.TrimSpace(os.Getenv("GOFLAGS") + " -json")
+	}
+	return v
 }

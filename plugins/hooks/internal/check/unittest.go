@@ -26,6 +26,7 @@ var (
 	unittestCount  = regexp.MustCompile(`([a-z][a-z ]*)=(\d{1,8})`)
 	unittestHeader = regexp.MustCompile(`^(FAIL|ERROR|UNEXPECTED SUCCESS): ([^\s(]+) \(([^()]+)\)`)
 	unittestTest   = regexp.MustCompile(`^([^\s(]+) \(([^()]+)\)`)
+	unittestSkip   = regexp.MustCompile(`(?:^|\.\.\. )(?:skipped |expected failure$)`)
 	unittestOK     = regexp.MustCompile(`(?:^|\.\.\. )ok$`)
 )
 
@@ -50,7 +51,10 @@ func (u *unittest) readLine(line []byte) []byte {
 	case unittestTest.MatchString(text) && unittestOK.MatchString(text):
 		m := unittestTest.FindStringSubmatch(text)
 		u.passedTests++
-		u.tally.passedNames.add(fullTestName(m[1], m[2]))
+		u.tally.namePassed(fullTestName(m[1], m[2]))
+	case unittestTest.MatchString(text) && unittestSkip.MatchString(text):
+		m := unittestTest.FindStringSubmatch(text)
+		u.tally.name(fullTestName(m[1], m[2]), statusSkipped)
 	}
 	return line
 }
@@ -58,7 +62,7 @@ func (u *unittest) readLine(line []byte) []byte {
 // addFailure reads the header of a failure. A subtest has the name of its test.
 func (u *unittest) addFailure(header []string) {
 	method, name := header[2], fullTestName(header[2], header[3])
-	u.tally.failedNames.add(name)
+	u.tally.nameFailed(name)
 	if expected := header[1] != "UNEXPECTED SUCCESS"; expected && !slices.Contains(fixtureMethods, method) && !slices.Contains(u.failedTests, name) {
 		u.failedTests = append(u.failedTests, name)
 	}
