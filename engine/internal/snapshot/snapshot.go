@@ -1,0 +1,273 @@
+package snapshot
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Repository holds the snapshots of one workspace, for one session. Use [Open]. It is safe for concurrent use.
+type Repository struct {
+	dir      string // of the bare repository, which all sessions of the workspace share
+	worktree string
+	index    string // git's list of the files with their times, of the session alone
+	mu       sync.Mutex
+}
+
+// StateDir returns the directory of the user's state, $XDG_STATE_HOME/agent-pipelines or ~/.local/state/agent-pipelines
+// (XDG Base Directory Specification 0.8).
+func StateDir() (string, error) {
+	base := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(base) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("find the directory for snapshots: %w", err)
+		}
+		base = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(base, "agent-pipelines"), nil
+}
+
+// Open returns the repository of a workspace below the state directory, and makes it at its first use. An error without
+// the program git has a hint. A session is opened by one process at a time.
+func Open(ctx context.Context, stateDir, worktree, session string) (*Repository, error) {
+	real, err := filepath.EvalSymlinks(worktree)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(real))
+	dir := filepath.Join(stateDir, "snapshots", filepath.Base(real)+"-"+hex.EncodeToString(sum[:6]))
+	r := &Repository{dir: dir, worktree: real, index: filepath.Join(dir, "index-"+session)}
+	if err := os.Remove(r.index + ".lock"); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a killed process
+		return nil, err
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		return nil, failure.New(failure.ConfigInvalid, "the program git, which measures what changed, is missing: %w", err).WithHint("install git (apt install git)")
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "HEAD")); err == nil {
+		return r, nil
+	}
+	info, excluded := filepath.Join(r.dir, "info"), excluded
+	if home, err := os.UserHomeDir(); err == nil {
+		if rel, err := filepath.Rel(real, home); err == nil && filepath.IsLocal(rel) && rel != "." {
+			excluded += "/" + filepath.ToSlash(rel) + "/\n"
+		}
+	}
+	if err := errors.Join(os.MkdirAll(info, 0o700),
+		os.WriteFile(filepath.Join(info, "attributes"), []byte(rawContent), 0o600), os.WriteFile(filepath.Join(info, "exclude"), []byte(excluded), 0o600)); err != nil {
+		return nil, err
+	}
+	_, err = r.git(ctx, "", "init", "-q", "--template=", "--bare", r.dir) // HEAD last
+	return r, err
+}
+
+// rawContent stores files as they are, whatever .gitattributes says (gitattributes(5)).
+const rawContent = "* -text -eol -ident -filter -working-tree-encoding -export-ignore -export-subst\n"
+
+// excluded are the files that no snapshot has: our own, and what runners and package managers write. A home directory
+// in the workspace is added.
+const excluded = `/.claude/
+__pycache__/
+*.pyc
+.pytest_cache/
+.mypy_cache/
+.ruff_cache/
+.coverage
+node_modules/
+.venv/
+venv/
+.tox/
+/target/
+`
+
+// dependencies are the directories of installed packages, which a runner needs beside an earlier state of the files.
+var dependencies = []string{"node_modules", ".venv", "venv"}
+
+// Take records the workspace as the snapshot with a name and returns its id. A name is one or more words with slashes
+// between them; its earlier snapshot, if there is one, is kept under its id only. The message is kept with it.
+func (r *Repository) Take(ctx context.Context, name, message string) (id string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	index := "GIT_INDEX_FILE=" + r.index
+	files, err := r.git(ctx, index, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	if err != nil {
+		return "", err
+	}
+	paths, err := r.withNested(strings.Split(strings.TrimSuffix(files, "\x00"), "\x00"))
+	if err != nil {
+		return "", err
+	}
+	if _, err := r.gitInput(ctx, index, strings.Join(paths, "\x00"), "update-index", "-z", "--add", "--remove", "--replace", "--stdin"); err != nil {
+		return "", err
+	}
+	tree, err := r.git(ctx, index, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	if id, err = r.gitInput(ctx, "", message, "commit-tree", strings.TrimSpace(tree)); err != nil {
+		return "", err
+	}
+	id = strings.TrimSpace(id)
+	_, err = r.git(ctx, "", "update-ref", ref(name), id)
+	return id, err
+}
+
+func ref(name string) string { return "refs/snapshots/" + name }
+
+// withNested replaces each nested repository, which git lists as a directory, by its files.
+func (r *Repository) withNested(listed []string) ([]string, error) {
+	var paths []string
+	for _, name := range listed {
+		dir, nested := strings.CutSuffix(name, "/")
+		if !nested {
+			if name != "" {
+				paths = append(paths, name)
+			}
+			continue
+		}
+		err := filepath.WalkDir(filepath.Join(r.worktree, dir), func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.Name() == ".git" && d.IsDir() {
+				return errors.Join(err, fs.SkipDir)
+			}
+			if rel, err := filepath.Rel(r.worktree, file); err == nil && d.Name() != ".git" && (d.Type().IsRegular() || d.Type() == fs.ModeSymlink) {
+				paths = append(paths, filepath.ToSlash(rel))
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return paths, nil
+}
+
+// Find returns the id and the message of the snapshot with a name; found is false if there is none.
+func (r *Repository) Find(ctx context.Context, name string) (id, message string, found bool, err error) {
+	text, err := r.git(ctx, "", "for-each-ref", "--format=%(objectname)%00%(contents)", ref(name))
+	if err != nil || text == "" {
+		return "", "", false, err
+	}
+	id, message, found = strings.Cut(text, "\x00")
+	return id, message, found, nil
+}
+
+// Changed returns the files that differ between two snapshots, in order: added, changed, removed.
+func (r *Repository) Changed(ctx context.Context, from, to string) ([]string, error) {
+	out, err := r.git(ctx, "", "diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to)
+	if err != nil || out == "" {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(out, "\x00"), "\x00"), nil
+}
+
+// Files returns the paths of a snapshot's files, in order.
+func (r *Repository) Files(ctx context.Context, id string) ([]string, error) {
+	out, err := r.git(ctx, "", "ls-tree", "-r", "-z", "--name-only", id)
+	return strings.Split(strings.TrimSuffix(out, "\x00"), "\x00"), err
+}
+
+// Read returns the content of a file of a snapshot, "" if the snapshot has no such file.
+func (r *Repository) Read(ctx context.Context, id, name string) (string, error) {
+	entry, err := r.git(ctx, "", "ls-tree", "-z", id, "--", ":(literal)"+name)
+	if err != nil || entry == "" {
+		return "", err
+	}
+	return r.git(ctx, "", "cat-file", "blob", id+":"+name)
+}
+
+// Export makes a directory below parent, with the files of a snapshot, of which the named ones are as in another snapshot,
+// and with links to the installed packages of the workspace. The caller calls [Remove], also
+// after an error.
+func (r *Repository) Export(ctx context.Context, parent, id, other string, names []string) (dir string, err error) {
+	if dir, err = os.MkdirTemp(parent, ".export-*"); err != nil {
+		return "", err
+	}
+	index := "GIT_INDEX_FILE=" + filepath.Join(dir, ".git-index")
+	defer os.Remove(filepath.Join(dir, ".git-index"))
+	if _, err := r.git(ctx, index, "read-tree", id); err != nil {
+		return dir, err
+	}
+	entries, err := r.entries(ctx, other, names)
+	if err != nil {
+		return dir, err
+	}
+	if _, err := r.gitInput(ctx, index, entries, "update-index", "-z", "--replace", "--index-info"); err != nil {
+		return dir, err
+	}
+	if _, err := r.git(ctx, index, "checkout-index", "-a", "-f", "--prefix="+dir+string(os.PathSeparator)); err != nil {
+		return dir, err
+	}
+	for _, name := range dependencies {
+		if _, err := os.Stat(filepath.Join(r.worktree, name)); err != nil {
+			continue
+		}
+		if err := os.Symlink(filepath.Join(r.worktree, name), filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrExist) {
+			return dir, err
+		}
+	}
+	return dir, nil
+}
+
+// Remove removes a directory that [Repository.Export] made; it does nothing for "".
+func Remove(dir string) {
+	if dir != "" {
+		_ = os.RemoveAll(dir)
+	}
+}
+
+// entries returns the entries of files of a snapshot as update-index reads them; a missing file is an entry to remove.
+func (r *Repository) entries(ctx context.Context, id string, names []string) (string, error) {
+	var all strings.Builder
+	for _, name := range names {
+		entry, err := r.git(ctx, "", "ls-tree", "-z", id, "--", ":(literal)"+name)
+		if err != nil {
+			return "", err
+		}
+		all.WriteString(cmp.Or(entry, "0 "+strings.Repeat("0", 40)+"\t"+name+"\x00"))
+	}
+	return all.String(), nil
+}
+
+func (r *Repository) git(ctx context.Context, variable string, args ...string) (string, error) {
+	return r.gitInput(ctx, variable, "", args...)
+}
+
+// gitInput runs git on the bare repository and the workspace, without any configuration but our own, so that nothing an
+// agent configured runs.
+func (r *Repository) gitInput(ctx context.Context, variable, input string, args ...string) (string, error) {
+	fixed := []string{
+		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.excludesFile=/dev/null", "-c", "core.attributesFile=/dev/null",
+		"-c", "core.quotePath=false", "-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+	}
+	if args[0] != "init" {
+		fixed = append(fixed, "--git-dir="+r.dir, "--work-tree="+r.worktree)
+	}
+	var out, fault bytes.Buffer
+	cmd := exec.CommandContext(ctx, "git", slices.Concat(fixed, args)...)
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = r.worktree, strings.NewReader(input), &out, &fault, time.Second
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=/dev/null", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0",
+		"GIT_AUTHOR_NAME=agent-pipelines", "GIT_AUTHOR_EMAIL=agent-pipelines@localhost", "GIT_COMMITTER_NAME=agent-pipelines", "GIT_COMMITTER_EMAIL=agent-pipelines@localhost",
+	}
+	if variable != "" {
+		cmd.Env = append(cmd.Env, variable)
+	}
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("git %s of the snapshots in %s: %w: %s", args[0], r.dir, err, strings.TrimSpace(fault.String()))
+	}
+	return out.String(), nil
+}
