@@ -155,6 +155,13 @@ var Check = Object{
 		{Name: "at", Doc: "Whether the check runs after the work or before it.", Value: choice(plan.AtEnter, plan.AtExit), Default: "exit"},
 		{Name: "run", Doc: "The command, for types with one; command is the same.", Value: anything()},
 		{Name: "files_from", Doc: "The field of the input artifact with the paths that the command gets as arguments.", Value: AnyText()},
+		{
+			Name: "test_first", Doc: "Measures one part of a test-first development: the tests before it, the failing tests, the code, the cleaned code, or a fix.",
+			Value: choice(plan.TestFirstBase, plan.TestFirstRed, plan.TestFirstGreen, plan.TestFirstRefactor, plan.TestFirstFix),
+		},
+		{Name: "test_files", Doc: "Patterns of test files, where those of the languages do not suffice.", Value: Sequence(AnyText())},
+		{Name: "support_files", Doc: "Patterns of other files that may be added with failing tests, such as fixtures.", Value: Sequence(AnyText())},
+		{Name: "max_pass_ratio", Doc: "The share of the new tests that may pass without the code.", Value: Value{Type: Number, Least: bound(0), Most: bound(1)}, Default: "0"},
 		{Name: "optional", Doc: "Leaves the check out if a command that it references is missing.", Value: boolean(), Default: "false"},
 		{Name: "timeout", Doc: "How long it may take.", Value: seconds(), Default: "the action's own limit"},
 	},
@@ -162,7 +169,9 @@ var Check = Object{
 }
 
 // KernelCheckKeys returns the keys of a check that the kernel reads itself. The hook action gets all others.
-func KernelCheckKeys() []string { return []string{"id", "at", "files_from", "optional", "timeout"} }
+func KernelCheckKeys() []string {
+	return []string{"id", "at", "files_from", "optional", "timeout", "test_first", "test_files", "support_files", "max_pass_ratio"}
+}
 
 // Transitions are the edges of a node by its outcomes.
 var Transitions = Object{

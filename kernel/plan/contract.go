@@ -173,6 +173,11 @@ type Check struct {
 	At        string  `json:"at,omitempty"`         // enter or exit, "" is exit
 	FilesFrom string  `json:"files_from,omitempty"` // the field of the input artifact with paths for the command
 	Timeout   float64 `json:"timeout,omitempty"`    // seconds, 0: the action's own default
+	// TestFirst is the part of a check of tests in a test-first development, "" for none.
+	TestFirst    TestFirst `json:"test_first,omitempty"`
+	TestFiles    []string  `json:"test_files,omitempty"`     // patterns of test files, in addition to those of the languages
+	SupportFiles []string  `json:"support_files,omitempty"`  // patterns of other files that the tests may bring with them
+	MaxPassRatio float64   `json:"max_pass_ratio,omitempty"` // the share of the new tests that may pass without the code
 	// Config is the configuration of the hook action check: type and its other keys, with ${COMMANDS.<key>} replaced.
 	Config json.RawMessage `json:"config"`
 	// Optional leaves the check out if a command that it references is missing or empty.
@@ -180,6 +185,18 @@ type Check struct {
 	// SkipReason is the reason why the check is left out, "" if it runs.
 	SkipReason string `json:"left_out,omitempty"`
 }
+
+// TestFirst is the part of a check in a test-first development (DESIGN 8).
+type TestFirst string
+
+// The parts of checks in a test-first development.
+const (
+	TestFirstBase     TestFirst = "base"     // records the tests before the work
+	TestFirstRed      TestFirst = "red"      // only tests were added, and all of them fail
+	TestFirstGreen    TestFirst = "green"    // the same tests pass by the code alone
+	TestFirstRefactor TestFirst = "refactor" // the same tests still pass
+	TestFirstFix      TestFirst = "fix"      // a test failed before the change and passes now
+)
 
 // The moments of checks.
 const (

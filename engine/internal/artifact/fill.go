@@ -22,8 +22,37 @@ type Facts struct {
 	Failed      []string `json:"failed"`
 	PassedTests []string `json:"passed_tests"`
 	Output      string   `json:"output"` // the end of a command's output
+	// Evidence is the evidence of a check with test_first.
+	Evidence *Evidence `json:"evidence,omitempty"`
 	// Skipped reports that the plan skips the check. All its facts are then null.
 	Skipped bool `json:"-"`
+}
+
+// Evidence is what a check with test_first measured in the workspace. Paths are below the project.
+type Evidence struct {
+	Snapshot string   `json:"snapshot"`          // of the workspace
+	Code     string   `json:"code,omitempty"`    // of a cheat, "" for none
+	Changed  []string `json:"changed,omitempty"` // all files that differ from the snapshot before the work
+	Tests    []string `json:"tests,omitempty"`   // those of Changed that are tests
+}
+
+// fact returns the changed files, all of them or those that are no tests; or the tests, each as an object with its path.
+func (e *Evidence) fact(name string) (any, bool) {
+	if e == nil {
+		return nil, false
+	}
+	switch name {
+	case "changed":
+		return anyList(e.Changed), true
+	case "changed_code":
+		return anyList(slices.DeleteFunc(slices.Clone(e.Changed), func(name string) bool { return slices.Contains(e.Tests, name) })), true
+	default:
+		tests := make([]any, len(e.Tests))
+		for i, name := range e.Tests {
+			tests[i] = map[string]any{"path": name}
+		}
+		return tests, true
+	}
 }
 
 // ReadFacts decodes facts from JSON.
@@ -55,6 +84,8 @@ func (f Facts) fact(name string) (any, bool) {
 			return anyList(f.Failed), true
 		}
 		return !f.Passed, true
+	case "changed", "changed_tests", "changed_code":
+		return f.Evidence.fact(name)
 	case "ok":
 		return f.Passed, true
 	case "output":

@@ -70,7 +70,11 @@ func (w *evaluation) check(ctx context.Context, d *event.CheckResultData) error 
 		d.Reason = event.Truncate(wrong, event.MaxReason)
 		return nil
 	}
-	answer, err := w.measure(ctx, c, config)
+	measure := w.measure
+	if c.TestFirst != "" {
+		measure = w.measureTestFirst
+	}
+	answer, err := measure(ctx, c, config)
 	if err != nil {
 		return err
 	}
@@ -85,14 +89,19 @@ func checkType(config json.RawMessage) string {
 
 // measure calls the action, once more if another call crashed the plugin process that both calls shared.
 func (w *evaluation) measure(ctx context.Context, c plan.Check, config json.RawMessage) (sdk.HookAnswer, error) {
-	answer, err := w.callAction(ctx, c, config)
+	return w.measureIn(ctx, c, config, w.Project.Path())
+}
+
+// measureIn is like measure, with another directory than that of the project.
+func (w *evaluation) measureIn(ctx context.Context, c plan.Check, config json.RawMessage, dir string) (sdk.HookAnswer, error) {
+	answer, err := w.callAction(ctx, c, config, dir)
 	if errors.Is(err, pluginhost.ErrCollateralFailure) && ctx.Err() == nil {
-		answer, err = w.callAction(ctx, c, config)
+		answer, err = w.callAction(ctx, c, config, dir)
 	}
 	return answer, err
 }
 
-func (w *evaluation) callAction(ctx context.Context, c plan.Check, config json.RawMessage) (sdk.HookAnswer, error) {
+func (w *evaluation) callAction(ctx context.Context, c plan.Check, config json.RawMessage, dir string) (sdk.HookAnswer, error) {
 	timeout := plan.Seconds(c.Timeout)
 	limit := hook.DefaultTimeout
 	if timeout > 0 {
@@ -105,6 +114,7 @@ func (w *evaluation) callAction(ctx context.Context, c plan.Check, config json.R
 		return sdk.HookAnswer{}, err
 	}
 	req := w.request(c, config, timeout)
+	req.WorkDir = dir
 	if err := w.addArtifactPaths(c, &req); err != nil {
 		return sdk.HookAnswer{}, err
 	}
@@ -119,7 +129,7 @@ func (w *evaluation) callAction(ctx context.Context, c plan.Check, config json.R
 func (w *evaluation) request(c plan.Check, config json.RawMessage, timeout time.Duration) sdk.HookRequest {
 	req := sdk.HookRequest{
 		Key: w.State.RunID + "/" + string(w.Command.Key), Point: sdk.IterationEnd, Session: w.State.Session, Node: w.Node.ID, Stage: w.Node.Ref,
-		Iteration: w.at.Iteration, Status: "running", Config: config, Timeout: timeout, WorkDir: w.Project.Path(),
+		Iteration: w.at.Iteration, Status: "running", Config: config, Timeout: timeout,
 	}
 	if c.At == plan.AtEnter {
 		req.Point = sdk.StageStart

@@ -1,10 +1,14 @@
 package outcome
 
 import (
+	"context"
+	"sync"
+
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/snapshot"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
@@ -16,19 +20,23 @@ import (
 type Evaluator struct {
 	*effect.Env
 	Actions hook.Actions
+
+	mu        sync.Mutex
+	snapshots *snapshot.Repository // of the workspace, opened by the first check that requires them
 }
 
 // evaluation performs one check or evaluates one iteration.
 type evaluation struct {
 	*effect.Effect
-	actions hook.Actions
-	at      event.Location
-	loop    state.Loop
+	actions   hook.Actions
+	snapshots func(ctx context.Context, session string) (*snapshot.Repository, error)
+	at        event.Location
+	loop      state.Loop
 }
 
 func (s *Evaluator) newEvaluation(r kernel.EffectRequest) *evaluation {
 	e := s.New("contract", r, "stage", r.Node.ID, "iteration", r.Command.Location.Iteration)
-	return &evaluation{Effect: e, actions: s.Actions, at: r.Command.Location, loop: e.Loop()}
+	return &evaluation{Effect: e, actions: s.Actions, snapshots: s.openSnapshots, at: r.Command.Location, loop: e.Loop()}
 }
 
 // readResult reads the attempt's normalized result.

@@ -1,0 +1,402 @@
+package outcome
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/snapshot"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testfirst"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// testFirstCheck is a check with test_first: it runs the tests, takes a snapshot of the workspace, and compares both with
+// those of the checks before it in the run.
+type testFirstCheck struct {
+	*evaluation
+	plan.Check
+	config    map[string]any // of the action
+	files     testfirst.Files
+	snapshots *snapshot.Repository
+	facts     map[string]any // of the run of the tests in the workspace
+	now       string         // the workspace's snapshot
+	run       testfirst.Run
+	evidence  artifact.Evidence
+}
+
+// testRecord is kept with a snapshot: the tests that ran, or those that RED left for GREEN.
+type testRecord struct {
+	Base  string            `json:"base"`            // the snapshot before the work
+	Tests map[string]string `json:"tests"`           // of the base, with their status
+	Entry string            `json:"entry,omitempty"` // the snapshot when the node was entered last
+	New   []string          `json:"new,omitempty"`   // the tests that must pass
+}
+
+// openSnapshots returns the snapshots of the run's workspace.
+func (s *Evaluator) openSnapshots(ctx context.Context, session string) (*snapshot.Repository, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.snapshots != nil {
+		return s.snapshots, nil
+	}
+	dir, err := snapshot.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	s.snapshots, err = snapshot.Open(ctx, dir, s.Project.Path(), session)
+	return s.snapshots, err
+}
+
+// measureTestFirst performs the check and returns its answer, with what was compared.
+func (w *evaluation) measureTestFirst(ctx context.Context, c plan.Check, config json.RawMessage) (sdk.HookAnswer, error) {
+	t := &testFirstCheck{evaluation: w, Check: c}
+	if err := json.Unmarshal(config, &t.config); err != nil {
+		return sdk.HookAnswer{}, err
+	}
+	t.config["names"], t.config["expect"] = true, "exit_zero"
+	t.files = testfirst.Files{Patterns: c.TestFiles, Support: c.SupportFiles, Command: fmt.Sprint(t.config["command"])}
+	var err error
+	if t.snapshots, err = w.snapshots(ctx, w.State.Session); err != nil {
+		return sdk.HookAnswer{}, err
+	}
+	if c.TestFirst == plan.TestFirstBase {
+		if known, err := t.enter(ctx); known || err != nil {
+			return sdk.HookAnswer{Action: sdk.ActionContinue, Facts: json.RawMessage(`{"type":"tests","passed":true}`)}, err
+		}
+	}
+	if err := t.measure(ctx); err != nil {
+		return sdk.HookAnswer{}, err
+	}
+	found, err := t.judge(ctx)
+	if err != nil {
+		return sdk.HookAnswer{}, err
+	}
+	return t.answer(found)
+}
+
+// enter reports whether the tests before the work are known: on a later visit of the node, whose state it records, and
+// after RED.
+func (t *testFirstCheck) enter(ctx context.Context) (known bool, err error) {
+	base, known, err := t.record(ctx, baseName, t.Node.ID)
+	if err != nil || !known {
+		_, afterRed, err := t.record(ctx, testsName)
+		return afterRed, err
+	}
+	if base.Entry, err = t.snapshots.Take(ctx, t.name("check", t.Node.ID, t.ID), ""); err != nil {
+		return true, err
+	}
+	return true, t.keep(ctx, base, baseName, t.Node.ID)
+}
+
+// measure takes a snapshot of the workspace and runs the tests in it.
+func (t *testFirstCheck) measure(ctx context.Context) (err error) {
+	if t.now, err = t.snapshots.Take(ctx, t.name("check", t.Node.ID, t.ID), ""); err != nil {
+		return err
+	}
+	t.evidence.Snapshot = t.now
+	t.facts, t.run, err = t.runTests(ctx, "")
+	return err
+}
+
+// name returns the name of a snapshot of this run, whose parts are valid in the name of a reference of git.
+func (t *testFirstCheck) name(parts ...string) string {
+	all := append([]string{t.State.Session, t.State.RunID}, parts...)
+	for i, part := range all {
+		all[i] = strings.NewReplacer(".", "%2E", "~", "%7E").Replace(url.QueryEscape(part))
+	}
+	return strings.Join(all, "/")
+}
+
+// The names of the snapshots that checks share, within a run.
+const (
+	baseName  = "base"  // with the id of the node: the state before the work
+	testsName = "tests" // the tests that the code must pass
+)
+
+// runTests runs the tests in the workspace, or in the directory of an earlier state of it.
+func (t *testFirstCheck) runTests(ctx context.Context, dir string) (map[string]any, testfirst.Run, error) {
+	t.config["isolated"] = dir != ""
+	config, err := json.Marshal(t.config)
+	if err != nil {
+		return nil, testfirst.Run{}, err
+	}
+	answer, err := t.measureIn(ctx, t.Check, config, cmp.Or(dir, t.Project.Path()))
+	if err != nil {
+		return nil, testfirst.Run{}, err
+	}
+	var facts map[string]any
+	var run struct {
+		Tests  map[string]string
+		Output string
+		Counts map[string]int
+	}
+	if err := errors.Join(json.Unmarshal(answer.Facts, &facts), json.Unmarshal(answer.Facts, &run)); err != nil {
+		return nil, testfirst.Run{}, failure.New(failure.HookFailed, "the answer of check %s is unreadable: %w", t.ID, err)
+	}
+	if counted := run.Counts["passed"] + run.Counts["failed"] + run.Counts["skipped"]; counted > 0 && len(run.Tests) == 0 {
+		return nil, testfirst.Run{}, failure.New(failure.HookFailed, "the command of check %s reports %d tests and names none: test_first compares tests by their names", t.ID, counted).
+			WithHint("use a command that prints names, such as go test -json ./..., pytest -v, python3 -m unittest -v, node --test, cargo test, or JUnit XML or TAP on its standard output")
+	}
+	return facts, testfirst.Run{Tests: run.Tests, Output: run.Output}, nil
+}
+
+// judge compares and records what later checks need. It returns the cheat that was found, nil for none.
+func (t *testFirstCheck) judge(ctx context.Context) (*testfirst.Cheat, error) {
+	red, hasRed, err := t.record(ctx, testsName)
+	if err != nil {
+		return nil, err
+	}
+	base, hasBase, err := t.record(ctx, baseName, t.Node.ID)
+	switch {
+	case err != nil:
+		return nil, err
+	case t.TestFirst == plan.TestFirstBase:
+		return nil, t.keep(ctx, testRecord{Base: t.now, Entry: t.now, Tests: t.run.Tests}, baseName, t.Node.ID)
+	case t.TestFirst == plan.TestFirstRed && hasBase:
+		return t.judgeRed(ctx, base)
+	case t.TestFirst == plan.TestFirstFix && hasBase:
+		return t.judgeFix(ctx, base)
+	case hasRed:
+		return t.judgeLater(ctx, red)
+	case hasBase: // the run began here, with tests that were there before it
+		return t.judgeLater(ctx, base)
+	default:
+		return nil, failure.New(failure.HookFailed, "nothing was measured before check %s", t.ID).
+			WithHint("add a check with at: enter and test_first: base to %s", t.Node.ID)
+	}
+}
+
+// record returns what was kept with a snapshot of this run.
+func (t *testFirstCheck) record(ctx context.Context, parts ...string) (r testRecord, found bool, err error) {
+	id, message, found, err := t.snapshots.Find(ctx, t.name(parts...))
+	if err != nil || !found {
+		return r, false, err
+	}
+	if err := json.Unmarshal([]byte(message), &r); err != nil {
+		return r, false, fmt.Errorf("read the message of snapshot %s: %w", id, err)
+	}
+	return r, true, nil
+}
+
+func (t *testFirstCheck) keep(ctx context.Context, r testRecord, parts ...string) error {
+	message, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = t.snapshots.Take(ctx, t.name(parts...), string(message))
+	return err
+}
+
+// judgeRed judges failing tests. On a later visit the code of GREEN is there already: then the tests run without it.
+func (t *testFirstCheck) judgeRed(ctx context.Context, base testRecord) (*testfirst.Cheat, error) {
+	changed, err := t.snapshots.Changed(ctx, base.Entry, t.now)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range changed {
+		before, after, err := t.contents(ctx, base.Entry, name)
+		if err != nil {
+			return nil, err
+		}
+		if !t.files.OnlyTests(name, before, after) {
+			return &testfirst.Cheat{Code: testfirst.CheatCode, Message: name + " was changed, and is no test: tests come first, code after them"}, nil
+		}
+	}
+	if err := t.addChanged(ctx, base.Base); err != nil {
+		return nil, err
+	}
+	if base.Entry != base.Base {
+		if t.facts, t.run, err = t.runWithout(ctx, base.Base); err != nil {
+			return nil, err
+		}
+	}
+	var declared [][]string
+	for _, name := range t.evidence.Tests {
+		content, err := t.snapshots.Read(ctx, t.now, name)
+		if err != nil {
+			return nil, err
+		}
+		if names := testfirst.Declared(name, content); len(names) > 0 {
+			declared = append(declared, names)
+		}
+	}
+	tests, found := testfirst.Red(declared, testfirst.Run{Tests: base.Tests}, t.run, t.MaxPassRatio)
+	t.countNew(tests)
+	if found != nil {
+		return found, nil
+	}
+	return nil, t.keep(ctx, testRecord{Base: base.Base, Tests: base.Tests, New: tests}, testsName)
+}
+
+// countNew replaces the counts and names in the facts by those of the new tests. A test that does not build has failed.
+func (t *testFirstCheck) countNew(tests []string) {
+	names := map[string][]string{}
+	for _, name := range tests {
+		status := cmp.Or(t.run.Tests[name], testfirst.Failed)
+		names[status] = append(names[status], name)
+	}
+	t.facts["counts"] = map[string]int{"passed": len(names[testfirst.Passed]), "failed": len(names[testfirst.Failed]), "skipped": len(names[testfirst.Skipped])}
+	t.facts["failed"], t.facts["passed_tests"] = names[testfirst.Failed], names[testfirst.Passed]
+}
+
+// judgeLater judges the code of GREEN and of REFACTOR: the tests are RED's, all ran, and they fail without the code.
+func (t *testFirstCheck) judgeLater(ctx context.Context, red testRecord) (*testfirst.Cheat, error) {
+	tests, _, found, err := t.snapshots.Find(ctx, t.name(testsName))
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		tests = red.Base
+	}
+	if cheat, err := t.compareTests(ctx, tests, false); cheat != nil || err != nil {
+		return cheat, err
+	}
+	if err := t.addChanged(ctx, red.Base); err != nil {
+		return nil, err
+	}
+	if cheat := testfirst.Same(red.New, testfirst.Run{Tests: red.Tests}, t.run); cheat != nil || t.failed() {
+		return cheat, nil
+	}
+	if len(t.evidence.Changed) == len(t.evidence.Tests) && len(red.New) > 0 {
+		return &testfirst.Cheat{Code: testfirst.CheatNothing, Message: "no code was changed"}, nil
+	}
+	return t.without(ctx, red.Base, red.New)
+}
+
+// judgeFix judges a change with its own tests: a test fails without it and passes with it, and the tests of before stay.
+func (t *testFirstCheck) judgeFix(ctx context.Context, base testRecord) (*testfirst.Cheat, error) {
+	if cheat, err := t.compareTests(ctx, base.Base, true); cheat != nil || err != nil {
+		return cheat, err
+	}
+	if err := t.addChanged(ctx, base.Base); err != nil {
+		return nil, err
+	}
+	before := testfirst.Run{Tests: base.Tests}
+	if cheat := testfirst.Same(nil, before, t.run); cheat != nil || t.failed() {
+		return cheat, nil
+	}
+	fixed := testfirst.Fixed(before, t.run)
+	switch {
+	case len(t.evidence.Changed) == len(t.evidence.Tests):
+		return &testfirst.Cheat{Code: testfirst.CheatNothing, Message: "no code was changed"}, nil
+	case len(fixed) == 0:
+		return &testfirst.Cheat{Code: testfirst.CheatNothing, Message: "no test failed before the change and passes now: add a test that shows the fault"}, nil
+	}
+	if cheat, err := t.without(ctx, base.Base, fixed); cheat != nil || err != nil {
+		return cheat, err
+	}
+	return nil, t.keep(ctx, testRecord{Base: base.Base, Tests: base.Tests, New: fixed}, testsName)
+}
+
+// failed reports whether the run of the tests in the workspace failed, which the facts say themselves.
+func (t *testFirstCheck) failed() bool {
+	return slices.Contains(slices.Collect(maps.Values(t.run.Tests)), testfirst.Failed) || t.facts["passed"] != true
+}
+
+// compareTests judges whether the tests, and the settings that decide which tests run, are those of a snapshot. added
+// allows new files of tests.
+func (t *testFirstCheck) compareTests(ctx context.Context, id string, added bool) (*testfirst.Cheat, error) {
+	changed, err := t.snapshots.Changed(ctx, id, t.now)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range changed {
+		before, after, err := t.contents(ctx, id, name)
+		if err != nil {
+			return nil, err
+		}
+		if t.files.TestPart(name, before) != t.files.TestPart(name, after) && (before != "" || !added) {
+			return &testfirst.Cheat{Code: testfirst.CheatTests, Message: name + " was changed: tests stay as they were written before the code"}, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // no cheat
+}
+
+// contents returns a file of a snapshot and of the workspace, "" where it is missing.
+func (t *testFirstCheck) contents(ctx context.Context, id, name string) (before, after string, err error) {
+	if before, err = t.snapshots.Read(ctx, id, name); err != nil {
+		return "", "", err
+	}
+	after, err = t.snapshots.Read(ctx, t.now, name)
+	return before, after, err
+}
+
+// addChanged adds the files that differ from the state before the work.
+func (t *testFirstCheck) addChanged(ctx context.Context, base string) error {
+	changed, err := t.snapshots.Changed(ctx, base, t.now)
+	if err != nil {
+		return err
+	}
+	t.evidence.Changed = changed
+	for _, name := range changed {
+		before, after, err := t.contents(ctx, base, name)
+		if err != nil {
+			return err
+		}
+		if t.files.OnlyTests(name, before, after) {
+			t.evidence.Tests = append(t.evidence.Tests, name)
+		}
+	}
+	return nil
+}
+
+// without judges that tests fail without the code.
+func (t *testFirstCheck) without(ctx context.Context, base string, tests []string) (*testfirst.Cheat, error) {
+	if len(tests) == 0 {
+		return nil, nil //nolint:nilnil // the run began with tests of before
+	}
+	_, run, err := t.runWithout(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	return testfirst.Without(tests, run), nil
+}
+
+// runWithout runs the tests of the workspace on the files of a snapshot, in a directory of the session.
+func (t *testFirstCheck) runWithout(ctx context.Context, base string) (map[string]any, testfirst.Run, error) {
+	dir, err := t.snapshots.Export(ctx, t.Dir.Abs("."), base, t.now, t.evidence.Tests)
+	defer snapshot.Remove(dir)
+	if err != nil {
+		return nil, testfirst.Run{}, err
+	}
+	return t.runTests(ctx, dir)
+}
+
+// answer returns the answer of the check: the facts, without the names of all tests, which have a file of their own.
+func (t *testFirstCheck) answer(found *testfirst.Cheat) (sdk.HookAnswer, error) {
+	delete(t.facts, "tests")
+	file, err := t.factsFile(t.Check)
+	if err != nil {
+		return sdk.HookAnswer{}, err
+	}
+	names, err := json.Marshal(t.run.Tests)
+	if err != nil {
+		return sdk.HookAnswer{}, err
+	}
+	if _, err := t.Dir.Write(strings.TrimSuffix(file, ".json")+".tests.json", append(names, '\n')); err != nil {
+		return sdk.HookAnswer{}, err
+	}
+	reason, _ := t.facts["reason"].(string)
+	switch {
+	case found != nil:
+		t.evidence.Code, reason = found.Code, found.Code+": "+found.Message
+	case t.TestFirst == plan.TestFirstBase || t.TestFirst == plan.TestFirstRed:
+		reason = ""
+	}
+	t.facts["evidence"], t.facts["passed"] = t.evidence, reason == ""
+	delete(t.facts, "reason")
+	if reason != "" {
+		t.facts["reason"] = reason
+	}
+	raw, err := json.Marshal(t.facts)
+	return sdk.HookAnswer{Action: sdk.ActionContinue, Facts: raw}, err
+}
