@@ -314,8 +314,11 @@ func (t *testFirstCheck) compareTests(ctx context.Context, id string, added bool
 		if err != nil {
 			return nil, err
 		}
-		if t.files.TestPart(name, before) != t.files.TestPart(name, after) && (before != "" || !added) {
+		switch test := t.files.OnlyTests(name, before, after); {
+		case t.files.TestPart(name, before) != t.files.TestPart(name, after) && (before != "" || !added):
 			return &testfirst.Cheat{Code: testfirst.CheatTests, Message: name + " was changed: tests stay as they were written before the code"}, nil
+		case !test && testfirst.TouchesFramework(before, after):
+			return &testfirst.Cheat{Code: testfirst.CheatRunner, Message: name + " imports a test framework: code does not change how its tests are judged"}, nil
 		}
 	}
 	return nil, nil //nolint:nilnil // no cheat

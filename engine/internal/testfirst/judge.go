@@ -32,6 +32,7 @@ const (
 	CheatPasses  = "CHEAT-PASSES"  // a test passes without the code that it tests
 	CheatBuild   = "CHEAT-BUILD"   // tests do not build, and no missing code is the reason
 	CheatNothing = "CHEAT-NOTHING" // nothing was changed
+	CheatRunner  = "CHEAT-RUNNER"  // the code changes how its tests are judged
 )
 
 func cheat(code, format string, args ...any) *Cheat {

@@ -37,13 +37,26 @@ func Declared(name, content string) []string {
 	return names
 }
 
-// isTest reports whether a name that a runner printed is the declared test: its last part, without parameters.
+// isTest reports whether a name that a runner printed is the declared test: its last part, without parameters. The name
+// of a file that Python's unittest could not load is none.
 func isTest(printed, declared string) bool {
+	if strings.HasPrefix(printed, "unittest.loader._FailedTest.") {
+		return false
+	}
 	if i := strings.IndexByte(printed, '['); i > 0 && !strings.ContainsAny(declared, "[") {
 		printed = printed[:i]
 	}
 	before, found := strings.CutSuffix(printed, declared)
 	return found && (before == "" || strings.ContainsAny(before[len(before)-1:], ".:/> "))
+}
+
+// frameworks match the import of a test framework. Code that has none before and one after the change can replace the
+// framework's functions, so that its tests pass whatever it does.
+var frameworks = regexp.MustCompile(`(?m)^\s*(?:import|from) (?:unittest|pytest|_pytest|nose)\b|["'](?:node:test|vitest|@jest/globals|mocha|jest-circus)["']|^\s*(?:import )?(?:\w+ )?"testing"$`)
+
+// TouchesFramework reports whether a change of code imports a test framework.
+func TouchesFramework(before, after string) bool {
+	return frameworks.MatchString(after) && !frameworks.MatchString(before)
 }
 
 // missingSymbol matches the message of a compiler or a loader that names a missing symbol of the code under test.
