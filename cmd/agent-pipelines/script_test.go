@@ -93,8 +93,8 @@ func testMain(m *testing.M) int {
 	return code
 }
 
-// buildPrograms builds the scripts' programs from this workspace, or copies those that the directory of
-// AGENT_PIPELINES_BUILT has; AGENT_PIPELINES_BUILT_SUM is their checksum, for the cache of test results.
+// buildPrograms builds the scripts' programs from this workspace, or copies them from the directory that
+// AGENT_PIPELINES_BUILT names; AGENT_PIPELINES_BUILT_SUM is their checksum, for the cache of test results.
 func buildPrograms(dir string) error {
 	const mainPackage = "./cmd/agent-pipelines"
 	root, err := filepath.Abs("../..")

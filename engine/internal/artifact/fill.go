@@ -28,7 +28,7 @@ type Facts struct {
 	Skipped bool `json:"-"`
 }
 
-// Evidence is what a check with test_first measured in the workspace. Paths are below the project.
+// Evidence is the measurement of a check with test_first in the workspace. Paths are below the project.
 type Evidence struct {
 	Snapshot string   `json:"snapshot"`          // of the workspace
 	Code     string   `json:"code,omitempty"`    // of a cheat, "" for none

@@ -11,6 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/snapshot"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -32,6 +33,21 @@ type evaluation struct {
 	snapshots func(ctx context.Context, session string) (*snapshot.Repository, error)
 	at        event.Location
 	loop      state.Loop
+}
+
+// openSnapshots returns the snapshots of the run's workspace.
+func (s *Evaluator) openSnapshots(ctx context.Context, session string) (*snapshot.Repository, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.snapshots != nil {
+		return s.snapshots, nil
+	}
+	dir, err := catalog.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	s.snapshots, err = snapshot.Open(ctx, dir, s.Project.Path(), session)
+	return s.snapshots, err
 }
 
 func (s *Evaluator) newEvaluation(r kernel.EffectRequest) *evaluation {

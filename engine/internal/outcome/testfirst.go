@@ -33,27 +33,12 @@ type testFirstCheck struct {
 	evidence  artifact.Evidence
 }
 
-// testRecord is kept with a snapshot: the tests that ran, or those that RED left for GREEN.
+// testRecord is the message of a snapshot: the tests of the state before the work, and the new tests of RED.
 type testRecord struct {
 	Base  string            `json:"base"`            // the snapshot before the work
 	Tests map[string]string `json:"tests"`           // of the base, with their status
 	Entry string            `json:"entry,omitempty"` // the snapshot when the node was entered last
 	New   []string          `json:"new,omitempty"`   // the tests that must pass
-}
-
-// openSnapshots returns the snapshots of the run's workspace.
-func (s *Evaluator) openSnapshots(ctx context.Context, session string) (*snapshot.Repository, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.snapshots != nil {
-		return s.snapshots, nil
-	}
-	dir, err := snapshot.StateDir()
-	if err != nil {
-		return nil, err
-	}
-	s.snapshots, err = snapshot.Open(ctx, dir, s.Project.Path(), session)
-	return s.snapshots, err
 }
 
 // measureTestFirst performs the check and returns its answer, with what was compared.
@@ -91,7 +76,7 @@ func (t *testFirstCheck) enter(ctx context.Context) (known bool, err error) {
 		_, afterRed, err := t.record(ctx, testsName)
 		return afterRed, err
 	}
-	if base.Entry, err = t.snapshots.Take(ctx, t.name("check", t.Node.ID, t.ID), ""); err != nil {
+	if base.Entry, err = t.snapshots.Record(ctx, t.name("check", t.Node.ID, t.ID), ""); err != nil {
 		return true, err
 	}
 	return true, t.keep(ctx, base, baseName, t.Node.ID)
@@ -99,7 +84,7 @@ func (t *testFirstCheck) enter(ctx context.Context) (known bool, err error) {
 
 // measure takes a snapshot of the workspace and runs the tests in it.
 func (t *testFirstCheck) measure(ctx context.Context) (err error) {
-	if t.now, err = t.snapshots.Take(ctx, t.name("check", t.Node.ID, t.ID), ""); err != nil {
+	if t.now, err = t.snapshots.Record(ctx, t.name("check", t.Node.ID, t.ID), ""); err != nil {
 		return err
 	}
 	t.evidence.Snapshot = t.now
@@ -175,7 +160,7 @@ func (t *testFirstCheck) judge(ctx context.Context) (*testfirst.Cheat, error) {
 	}
 }
 
-// record returns what was kept with a snapshot of this run.
+// record returns the record of a snapshot of this run.
 func (t *testFirstCheck) record(ctx context.Context, parts ...string) (r testRecord, found bool, err error) {
 	id, message, found, err := t.snapshots.Find(ctx, t.name(parts...))
 	if err != nil || !found {
@@ -192,7 +177,7 @@ func (t *testFirstCheck) keep(ctx context.Context, r testRecord, parts ...string
 	if err != nil {
 		return err
 	}
-	_, err = t.snapshots.Take(ctx, t.name(parts...), string(message))
+	_, err = t.snapshots.Record(ctx, t.name(parts...), string(message))
 	return err
 }
 
@@ -229,7 +214,7 @@ func (t *testFirstCheck) judgeRed(ctx context.Context, base testRecord) (*testfi
 			declared = append(declared, names)
 		}
 	}
-	tests, found := testfirst.Red(declared, testfirst.Run{Tests: base.Tests}, t.run, t.MaxPassRatio)
+	tests, found := testfirst.CheckNew(declared, testfirst.Run{Tests: base.Tests}, t.run, t.MaxPassRatio)
 	t.countNew(tests)
 	if found != nil {
 		return found, nil
@@ -263,7 +248,7 @@ func (t *testFirstCheck) judgeLater(ctx context.Context, red testRecord) (*testf
 	if err := t.addChanged(ctx, red.Base); err != nil {
 		return nil, err
 	}
-	if cheat := testfirst.Same(red.New, testfirst.Run{Tests: red.Tests}, t.run); cheat != nil || t.failed() {
+	if cheat := testfirst.CheckRan(red.New, testfirst.Run{Tests: red.Tests}, t.run); cheat != nil || t.failed() {
 		return cheat, nil
 	}
 	if len(t.evidence.Changed) == len(t.evidence.Tests) && len(red.New) > 0 {
@@ -281,7 +266,7 @@ func (t *testFirstCheck) judgeFix(ctx context.Context, base testRecord) (*testfi
 		return nil, err
 	}
 	before := testfirst.Run{Tests: base.Tests}
-	if cheat := testfirst.Same(nil, before, t.run); cheat != nil || t.failed() {
+	if cheat := testfirst.CheckRan(nil, before, t.run); cheat != nil || t.failed() {
 		return cheat, nil
 	}
 	fixed := testfirst.Fixed(before, t.run)
@@ -361,7 +346,7 @@ func (t *testFirstCheck) without(ctx context.Context, base string, tests []strin
 	if err != nil {
 		return nil, err
 	}
-	return testfirst.Without(tests, run), nil
+	return testfirst.CheckWithout(tests, run), nil
 }
 
 // runWithout runs the tests of the workspace on the files of a snapshot, in a directory of the session.

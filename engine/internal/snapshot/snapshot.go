@@ -28,20 +28,6 @@ type Repository struct {
 	mu       sync.Mutex
 }
 
-// StateDir returns the directory of the user's state, $XDG_STATE_HOME/agent-pipelines or ~/.local/state/agent-pipelines
-// (XDG Base Directory Specification 0.8).
-func StateDir() (string, error) {
-	base := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(base) {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", fmt.Errorf("find the directory for snapshots: %w", err)
-		}
-		base = filepath.Join(home, ".local", "state")
-	}
-	return filepath.Join(base, "agent-pipelines"), nil
-}
-
 // Open returns the repository of a workspace below the state directory, and makes it at its first use. An error without
 // the program git has a hint. A session is opened by one process at a time.
 func Open(ctx context.Context, stateDir, worktree, session string) (*Repository, error) {
@@ -97,9 +83,9 @@ venv/
 // dependencies are the directories of installed packages, which a runner needs beside an earlier state of the files.
 var dependencies = []string{"node_modules", ".venv", "venv"}
 
-// Take records the workspace as the snapshot with a name and returns its id. A name is one or more words with slashes
-// between them; its earlier snapshot, if there is one, is kept under its id only. The message is kept with it.
-func (r *Repository) Take(ctx context.Context, name, message string) (id string, err error) {
+// Record keeps the workspace as the snapshot with a name and returns its id. A name is one or more words with slashes
+// between them; an earlier snapshot of that name is kept under its id only. The message belongs to the snapshot.
+func (r *Repository) Record(ctx context.Context, name, message string) (id string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	index := "GIT_INDEX_FILE=" + r.index
@@ -189,9 +175,8 @@ func (r *Repository) Read(ctx context.Context, id, name string) (string, error) 
 	return r.git(ctx, "", "cat-file", "blob", id+":"+name)
 }
 
-// Export makes a directory below parent, with the files of a snapshot, of which the named ones are as in another snapshot,
-// and with links to the installed packages of the workspace. The caller calls [Remove], also
-// after an error.
+// Export makes a directory below parent with the files of a snapshot, and with links to the installed packages of the
+// workspace. The named files are as in the other snapshot. The caller calls [Remove], also after an error.
 func (r *Repository) Export(ctx context.Context, parent, id, other string, names []string) (dir string, err error) {
 	if dir, err = os.MkdirTemp(parent, ".export-*"); err != nil {
 		return "", err
@@ -261,7 +246,7 @@ func (r *Repository) gitInput(ctx context.Context, variable, input string, args 
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = r.worktree, strings.NewReader(input), &out, &fault, time.Second
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=/dev/null", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0",
-		"GIT_AUTHOR_NAME=agent-pipelines", "GIT_AUTHOR_EMAIL=agent-pipelines@localhost", "GIT_COMMITTER_NAME=agent-pipelines", "GIT_COMMITTER_EMAIL=agent-pipelines@localhost",
+		"GIT_AUTHOR_NAME=engine", "GIT_AUTHOR_EMAIL=engine@localhost", "GIT_COMMITTER_NAME=engine", "GIT_COMMITTER_EMAIL=engine@localhost",
 	}
 	if variable != "" {
 		cmd.Env = append(cmd.Env, variable)

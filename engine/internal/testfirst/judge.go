@@ -20,7 +20,7 @@ type Run struct {
 	Output string
 }
 
-// Cheat is a claim that measurements contradict: a code and what was found.
+// Cheat is a claim that measurements contradict: a code, and a message that names the contradiction.
 type Cheat struct{ Code, Message string }
 
 // The codes of cheats.
@@ -39,9 +39,9 @@ func cheat(code, format string, args ...any) *Cheat {
 	return &Cheat{code, fmt.Sprintf(format, args...)}
 }
 
-// Red judges failing tests: each new test fails, and because code is missing. declared are the tests of each changed
+// CheckNew judges failing tests: each new test fails, and because code is missing. declared are the tests of each changed
 // file, by reading it. It returns the new tests.
-func Red(declared [][]string, base, now Run, maxPassRatio float64) (tests []string, c *Cheat) {
+func CheckNew(declared [][]string, base, now Run, maxPassRatio float64) (tests []string, c *Cheat) {
 	tests, unbuilt := newTests(declared, base, now)
 	if len(tests) == 0 {
 		return nil, cheat(CheatNothing, "no new test ran, at least one must fail")
@@ -100,9 +100,9 @@ func status(r Run, test string) string {
 	return worst
 }
 
-// Same judges that the tests of RED, and those of the base that did not fail, all ran and were not skipped. Failing tests
-// are no cheat: the check itself reports them.
-func Same(tests []string, base, now Run) *Cheat {
+// CheckRan returns a cheat unless the tests of RED, and those of the base that did not fail, all ran and were not skipped.
+// Failing tests are no cheat: the check itself reports them.
+func CheckRan(tests []string, base, now Run) *Cheat {
 	var absent, skipped []string
 	for _, name := range slices.Concat(tests, slices.Sorted(maps.Keys(base.Tests))) {
 		switch s := status(now, name); {
@@ -123,8 +123,8 @@ func Same(tests []string, base, now Run) *Cheat {
 	}
 }
 
-// Without judges a run of the tests on the code of before: each of the tests must not pass there.
-func Without(tests []string, before Run) *Cheat {
+// CheckWithout judges a run of the tests on the code of before: each of the tests must not pass there.
+func CheckWithout(tests []string, before Run) *Cheat {
 	var passed []string
 	for _, name := range tests {
 		if status(before, name) == Passed {

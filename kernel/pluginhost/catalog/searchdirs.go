@@ -88,6 +88,19 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, dirName), err
 }
 
+// StateDir returns the user's directory for data that must not be lost, $XDG_STATE_HOME/agent-pipelines if that is
+// absolute, else ~/.local/state/agent-pipelines (XDG Base Directory Specification 0.8).
+func StateDir() (string, error) {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, dirName), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home, err = registeredHome()
+	}
+	return filepath.Join(home, ".local", "state", dirName), err
+}
+
 // ConfigDir returns the user's configuration directory on every system: $XDG_CONFIG_HOME/agent-pipelines if
 // that is absolute, else ~/.config/agent-pipelines. Without HOME, as under cron, the home directory comes from
 // the system's list of users, because an empty variable must not disable the user's plugins.lock.
