@@ -11,10 +11,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
+
+// checkType returns the type of a check from the configuration of its action.
+func checkType(config json.RawMessage) string {
+	var c struct{ Type string }
+	_ = json.Unmarshal(config, &c) // the action reports a bad configuration
+	return event.Truncate(c.Type, event.MaxName)
+}
 
 // measure calls the action, once more if another call crashed the plugin process that both calls shared.
 func (w *evaluation) measure(ctx context.Context, c plan.Check, config json.RawMessage) (sdk.HookAnswer, error) {

@@ -77,12 +77,6 @@ func (w *evaluation) check(ctx context.Context, d *event.CheckResultData) error 
 	return w.recordFacts(answer, c, d)
 }
 
-func checkType(config json.RawMessage) string {
-	var c struct{ Type string }
-	_ = json.Unmarshal(config, &c) // the action reports a bad configuration
-	return event.Truncate(c.Type, event.MaxName)
-}
-
 // recordFacts writes the facts of an answer to a file and adds them to the event.
 func (w *evaluation) recordFacts(answer sdk.HookAnswer, c plan.Check, d *event.CheckResultData) error {
 	raw, err := w.redactFacts(answer.Facts)
