@@ -62,11 +62,12 @@ const Restarted = "restarted"
 
 // Work counts attempts and their consumption.
 type Work struct {
-	Iterations      int `json:"iterations"`    // completed; of a node with steps those of the steps, of a parallel block those of all providers
-	Attempts        int `json:"attempts"`      // ended, including those of steps
-	Retries         int `json:"retries"`       // repeated attempts
-	StageRetries    int `json:"stage_retries"` // restarts of the stage after its last attempt
-	ArtifactRetries int `json:"heals"`         // attempts because of an invalid artifact; they do not count as retries
+	Iterations      int `json:"iterations"`       // completed; of a node with steps those of the steps, of a parallel block those of all providers
+	Attempts        int `json:"attempts"`         // ended, including those of steps
+	Retries         int `json:"retries"`          // repeated attempts
+	StageRetries    int `json:"stage_retries"`    // restarts of the stage after its last attempt
+	ArtifactRetries int `json:"heals"`            // attempts because of an invalid artifact; they do not count as retries
+	Cheats          int `json:"cheats,omitempty"` // checks that found a cheat
 	// Usage is the consumption that agents and judges reported. UnknownTokens and UnknownCost count the calls that
 	// reported none.
 	Usage         event.Usage `json:"usage"`
@@ -92,7 +93,7 @@ func (w *Work) use(u *event.Usage) {
 func (w Work) plus(x Work) Work {
 	return Work{
 		Iterations: w.Iterations + x.Iterations, Attempts: w.Attempts + x.Attempts, Retries: w.Retries + x.Retries,
-		StageRetries: w.StageRetries + x.StageRetries, ArtifactRetries: w.ArtifactRetries + x.ArtifactRetries, Usage: w.Usage.Plus(&x.Usage),
+		StageRetries: w.StageRetries + x.StageRetries, ArtifactRetries: w.ArtifactRetries + x.ArtifactRetries, Cheats: w.Cheats + x.Cheats, Usage: w.Usage.Plus(&x.Usage),
 		UnknownTokens: w.UnknownTokens + x.UnknownTokens, UnknownCost: w.UnknownCost + x.UnknownCost,
 	}
 }

@@ -253,6 +253,9 @@ func (t *Timeline) addCheck(e Entry) {
 	if err != nil || v == nil {
 		return
 	}
+	if d.Code != "" {
+		v.Cheats++
+	}
 	c := Check{ID: d.ID, At: d.At, Passed: d.Passed, Reason: d.Reason, Counts: d.Counts}
 	if d.Failure != nil && c.Reason == "" {
 		c.Reason = d.Failure.Message

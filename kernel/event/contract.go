@@ -72,6 +72,7 @@ type CheckResultData struct {
 	At         string         `json:"at"` // enter or exit
 	Passed     bool           `json:"passed"`
 	Reason     string         `json:"reason,omitempty"` // why it did not pass or was left out, one line
+	Code       string         `json:"code,omitempty"`   // of the cheat that it found, CHEAT-*, "" for none
 	ExitCode   *int           `json:"exit_code,omitempty"`
 	Counts     map[string]int `json:"counts,omitempty"`
 	DurationMS int64          `json:"duration_ms"`

@@ -43,7 +43,21 @@ func ReadCheck(m dialect.Map) plan.Check {
 		config.Entries = append(config.Entries, translateCheckEntry(e))
 	}
 	c.Config = config.JSON()
+	checkTestFirst(m, c)
 	return c
+}
+
+// checkTestFirst reports a check that cannot have its part in a test-first development.
+func checkTestFirst(m dialect.Map, c plan.Check) {
+	kind := m.Get("type")
+	isTests := kind.Node != nil && dialect.TrimNewlines(kind.Source) == "tests"
+	switch enters := c.At == plan.AtEnter; {
+	case c.TestFirst == "":
+	case !isTests:
+		m.Errorf(m.KeyPos("test_first"), yamldoc.CodeConflict, "set type: tests", "%s has test_first and does not run tests", m.Label)
+	case enters != (c.TestFirst == plan.TestFirstBase):
+		m.Errorf(m.KeyPos("test_first"), yamldoc.CodeConflict, "test_first: base goes with at: enter, every other value with at: exit", "%s measures at the wrong moment", m.Label)
+	}
 }
 
 // translateCheckEntry translates a member of a check to the key and value of the hook action.

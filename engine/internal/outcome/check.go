@@ -96,6 +96,9 @@ func (w *evaluation) recordFacts(answer sdk.HookAnswer, c plan.Check, d *event.C
 		return err
 	}
 	d.Facts, d.ExitCode, d.Counts = &ref, facts.ExitCode, truncateCounts(facts.Counts)
+	if facts.Evidence != nil {
+		d.Code = facts.Evidence.Code
+	}
 	d.Passed = facts.Passed && answer.Outcome == ""
 	if !d.Passed {
 		d.Reason = event.Truncate(cmp.Or(failure.OneLine(facts.Reason), answer.Reason, "it did not pass"), event.MaxReason)

@@ -98,6 +98,9 @@ func checkText(c plan.Check) string {
 	if c.At == plan.AtEnter {
 		text += ", before the work"
 	}
+	if c.TestFirst != "" {
+		text += ", as " + string(c.TestFirst) + " of a test-first development"
+	}
 	if c.FilesFrom != "" {
 		text += ", for the files in " + c.FilesFrom
 	}

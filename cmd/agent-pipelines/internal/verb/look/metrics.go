@@ -88,6 +88,9 @@ func writeWork(to io.Writer, indent string, w timeline.Work, maxTokens int64, ma
 	row("Cost", costText(w.Usage.CostUSD, maxUSD, w.UnknownCost))
 	row("Attempts", fmt.Sprintf("%d in %s", w.Attempts, screen.Plural(w.Iterations, "iteration")))
 	retries := fmt.Sprintf("%d, stage retries: %d", w.Retries, w.StageRetries)
+	if w.Cheats > 0 {
+		retries += fmt.Sprintf(", cheats: %d", w.Cheats)
+	}
 	if w.ArtifactRetries > 0 {
 		retries += fmt.Sprintf(", heals: %d", w.ArtifactRetries)
 	}
