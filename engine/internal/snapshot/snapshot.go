@@ -31,13 +31,13 @@ type Repository struct {
 // Open returns the repository of a workspace below the state directory, and makes it at its first use. An error without
 // the program git has a hint. A session is opened by one process at a time.
 func Open(ctx context.Context, stateDir, worktree, session string) (*Repository, error) {
-	real, err := filepath.EvalSymlinks(worktree)
+	worktree, err := filepath.EvalSymlinks(worktree)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256([]byte(real))
-	dir := filepath.Join(stateDir, "snapshots", filepath.Base(real)+"-"+hex.EncodeToString(sum[:6]))
-	r := &Repository{dir: dir, worktree: real, index: filepath.Join(dir, "index-"+session)}
+	sum := sha256.Sum256([]byte(worktree))
+	dir := filepath.Join(stateDir, "snapshots", filepath.Base(worktree)+"-"+hex.EncodeToString(sum[:6]))
+	r := &Repository{dir: dir, worktree: worktree, index: filepath.Join(dir, "index-"+session)}
 	if err := os.Remove(r.index + ".lock"); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a killed process
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func Open(ctx context.Context, stateDir, worktree, session string) (*Repository,
 	}
 	info, excluded := filepath.Join(r.dir, "info"), excluded
 	if home, err := os.UserHomeDir(); err == nil {
-		if rel, err := filepath.Rel(real, home); err == nil && filepath.IsLocal(rel) && rel != "." {
+		if rel, err := filepath.Rel(worktree, home); err == nil && filepath.IsLocal(rel) && rel != "." {
 			excluded += "/" + filepath.ToSlash(rel) + "/\n"
 		}
 	}
@@ -114,20 +114,24 @@ func (r *Repository) Record(ctx context.Context, name, message string) (id strin
 
 func ref(name string) string { return "refs/snapshots/" + name }
 
-// withNested replaces each nested repository, which git lists as a directory, by its files.
+// withNested replaces each nested repository, which git lists as a directory, by its files. It leaves a file out that has
+// become a directory: the files in it replace it.
 func (r *Repository) withNested(listed []string) ([]string, error) {
 	var paths []string
 	for _, name := range listed {
 		dir, nested := strings.CutSuffix(name, "/")
 		if !nested {
-			if name != "" {
+			if info, err := os.Lstat(filepath.Join(r.worktree, name)); name != "" && (err != nil || !info.IsDir()) {
 				paths = append(paths, name)
 			}
 			continue
 		}
 		err := filepath.WalkDir(filepath.Join(r.worktree, dir), func(file string, d fs.DirEntry, err error) error {
-			if err != nil || d.Name() == ".git" && d.IsDir() {
-				return errors.Join(err, fs.SkipDir)
+			if err != nil {
+				return err
+			}
+			if d.Name() == ".git" && d.IsDir() {
+				return fs.SkipDir
 			}
 			if rel, err := filepath.Rel(r.worktree, file); err == nil && d.Name() != ".git" && (d.Type().IsRegular() || d.Type() == fs.ModeSymlink) {
 				paths = append(paths, filepath.ToSlash(rel))
@@ -160,12 +164,6 @@ func (r *Repository) Changed(ctx context.Context, from, to string) ([]string, er
 	return strings.Split(strings.TrimSuffix(out, "\x00"), "\x00"), nil
 }
 
-// Files returns the paths of a snapshot's files, in order.
-func (r *Repository) Files(ctx context.Context, id string) ([]string, error) {
-	out, err := r.git(ctx, "", "ls-tree", "-r", "-z", "--name-only", id)
-	return strings.Split(strings.TrimSuffix(out, "\x00"), "\x00"), err
-}
-
 // Read returns the content of a file of a snapshot, "" if the snapshot has no such file.
 func (r *Repository) Read(ctx context.Context, id, name string) (string, error) {
 	entry, err := r.git(ctx, "", "ls-tree", "-z", id, "--", ":(literal)"+name)
@@ -183,18 +181,20 @@ func (r *Repository) Export(ctx context.Context, parent, id, other string, names
 	}
 	index := "GIT_INDEX_FILE=" + filepath.Join(dir, ".git-index")
 	defer os.Remove(filepath.Join(dir, ".git-index"))
-	if _, err := r.git(ctx, index, "read-tree", id); err != nil {
-		return dir, err
-	}
 	entries, err := r.entries(ctx, other, names)
 	if err != nil {
 		return dir, err
 	}
-	if _, err := r.gitInput(ctx, index, entries, "update-index", "-z", "--replace", "--index-info"); err != nil {
-		return dir, err
-	}
-	if _, err := r.git(ctx, index, "checkout-index", "-a", "-f", "--prefix="+dir+string(os.PathSeparator)); err != nil {
-		return dir, err
+	for _, step := range []struct {
+		input string
+		args  []string
+	}{
+		{"", []string{"read-tree", id}}, {entries, []string{"update-index", "-z", "--replace", "--index-info"}},
+		{"", []string{"checkout-index", "-a", "-f", "--prefix=" + dir + string(os.PathSeparator)}},
+	} {
+		if _, err := r.gitInput(ctx, index, step.input, step.args...); err != nil {
+			return dir, err
+		}
 	}
 	for _, name := range dependencies {
 		if _, err := os.Stat(filepath.Join(r.worktree, name)); err != nil {

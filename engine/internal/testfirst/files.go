@@ -22,11 +22,26 @@ var testNames = []string{
 	"*_spec.rb", "*_test.rb", "*_test.rs",
 }
 
-// sections are the parts of files of a project that belong to test runners. The other parts may change with the code.
-var sections = map[string]*regexp.Regexp{
-	"pyproject.toml": regexp.MustCompile(`(?ms)^\[+tool\.(?:pytest|coverage|tox|nox)[^\n]*\n.*?(?:^\[|\z)`),
-	"setup.cfg":      regexp.MustCompile(`(?ms)^\[(?:tool:pytest|coverage)[^\n]*\n.*?(?:^\[|\z)`),
-	"Cargo.toml":     regexp.MustCompile(`(?ms)^\[(?:lib|\[test\]|profile\.test)[^\n]*\n.*?(?:^\[|\z)`),
+// sections begin the sections of files of a project that belong to test runners. The others may change with the code.
+var sections = map[string][]string{
+	"pyproject.toml": {"[tool.pytest", "[tool.coverage", "[tool.tox", "[tool.nox", "[[tool.tox"},
+	"setup.cfg":      {"[tool:pytest", "[coverage"},
+	"Cargo.toml":     {"[lib]", "[[test]]", "[profile.test"},
+}
+
+// sectionLines returns the lines of the sections with the beginnings.
+func sectionLines(content string, beginnings []string) string {
+	var lines strings.Builder
+	inside := false
+	for line := range strings.Lines(content) {
+		if header := strings.TrimSpace(line); strings.HasPrefix(header, "[") {
+			inside = slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(header, b) })
+		}
+		if inside {
+			lines.WriteString(line)
+		}
+	}
+	return lines.String()
 }
 
 // packageKeys are the members of package.json that belong to test runners.
@@ -89,11 +104,11 @@ func matchesAny(patterns []string, name string) bool {
 // a project's configuration, the test modules in Rust sources. It is "" where there is none.
 func (f Files) TestPart(name, content string) string {
 	base := path.Base(name)
-	switch pattern := sections[base]; {
+	switch beginnings := sections[base]; {
 	case f.IsTest(name):
 		return content
-	case pattern != nil:
-		return strings.Join(pattern.FindAllString(content, -1), "\n")
+	case beginnings != nil:
+		return sectionLines(content, beginnings)
 	case base == "package.json":
 		return packagePart(content)
 	case path.Ext(name) == ".rs":

@@ -26,7 +26,7 @@ var (
 	unittestCount  = regexp.MustCompile(`([a-z][a-z ]*)=(\d{1,8})`)
 	unittestHeader = regexp.MustCompile(`^(FAIL|ERROR|UNEXPECTED SUCCESS): ([^\s(]+) \(([^()]+)\)`)
 	unittestTest   = regexp.MustCompile(`^([^\s(]+) \(([^()]+)\)`)
-	unittestSkip   = regexp.MustCompile(`(?:^|\.\.\. )(?:skipped |expected failure$)`)
+	unittestSkip   = regexp.MustCompile(`(?:^|\.\.\. )(?:skipped |expected failure)`)
 	unittestOK     = regexp.MustCompile(`(?:^|\.\.\. )ok$`)
 )
 
