@@ -72,12 +72,12 @@ func (d development) write(name, content string) {
 func (d development) expect(id, want string) event.CheckResultData {
 	d.t.Helper()
 	got := d.check(id)
-	said := got.Reason
+	text := got.Reason
 	if got.Failure != nil {
-		said = got.Failure.Message
+		text = got.Failure.Message
 	}
-	if got.Passed != (want == "") || !strings.HasPrefix(said, want) || strings.HasPrefix(want, "CHEAT-") != (got.Code != "") {
-		d.t.Errorf("%s: %+v %s, want %q", id, got, said, want)
+	if got.Passed != (want == "") || !strings.HasPrefix(text, want) || strings.HasPrefix(want, "CHEAT-") != (got.Code != "") {
+		d.t.Errorf("%s: %+v %s, want %q", id, got, text, want)
 	}
 	return got
 }
@@ -119,16 +119,16 @@ func TestFix(t *testing.T) {
 	d := newDevelopment(t, fileTests)
 	d.expect("base", "")
 	d.expect("fix", testfirst.CheatNothing)
-	d.write("mend", "")
+	d.write("repair", "")
 	d.expect("fix", testfirst.CheatNothing)
-	d.write("tests/mend", "old")
+	d.write("tests/repair", "old")
 	d.expect("fix", testfirst.CheatPasses)
-	d.write("tests/old", "mend")
+	d.write("tests/old", "repair")
 	d.expect("fix", testfirst.CheatTests)
 	d.write("tests/old", "old")
-	d.write("tests/mend", "mend")
+	d.write("tests/repair", "repair")
 	d.expect("fix", "")
-	d.write("mend", "import unittest\n")
+	d.write("repair", "import unittest\n")
 	d.expect("refactor", testfirst.CheatRunner)
 }
 

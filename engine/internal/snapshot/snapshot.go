@@ -126,23 +126,31 @@ func (r *Repository) withNested(listed []string) ([]string, error) {
 			}
 			continue
 		}
-		err := filepath.WalkDir(filepath.Join(r.worktree, dir), func(file string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			if d.Name() == ".git" && d.IsDir() {
-				return fs.SkipDir
-			}
-			if rel, err := filepath.Rel(r.worktree, file); err == nil && d.Name() != ".git" && (d.Type().IsRegular() || d.Type() == fs.ModeSymlink) {
-				paths = append(paths, filepath.ToSlash(rel))
-			}
-			return nil
-		})
+		files, err := r.filesBelow(dir)
 		if err != nil {
 			return nil, err
 		}
+		paths = append(paths, files...)
 	}
 	return paths, nil
+}
+
+// filesBelow returns the files of a nested repository, without those of git.
+func (r *Repository) filesBelow(dir string) (files []string, err error) {
+	err = filepath.WalkDir(filepath.Join(r.worktree, dir), func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.Name() == ".git" && d.IsDir():
+			return fs.SkipDir
+		case d.Name() == ".git" || !d.Type().IsRegular() && d.Type() != fs.ModeSymlink:
+			return nil
+		}
+		rel, err := filepath.Rel(r.worktree, file)
+		files = append(files, filepath.ToSlash(rel))
+		return err
+	})
+	return files, err
 }
 
 // Find returns the id and the message of the snapshot with a name; found is false if there is none.
@@ -189,7 +197,8 @@ func (r *Repository) Export(ctx context.Context, parent, id, other string, names
 		input string
 		args  []string
 	}{
-		{"", []string{"read-tree", id}}, {entries, []string{"update-index", "-z", "--replace", "--index-info"}},
+		{"", []string{"read-tree", id}},
+		{entries, []string{"update-index", "-z", "--replace", "--index-info"}},
 		{"", []string{"checkout-index", "-a", "-f", "--prefix=" + dir + string(os.PathSeparator)}},
 	} {
 		if _, err := r.gitInput(ctx, index, step.input, step.args...); err != nil {

@@ -25,10 +25,10 @@ func TestIsTest(t *testing.T) {
 	}
 }
 
-const rust = "pub fn half(n: i32) -> i32 { n / 2 }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn halves() { assert_eq!(super::half(4), 2); }\n}\n"
+const rustCode, rustModule, rust = "pub fn half(n: i32) -> i32 { n / 2 }\n\n", "#[cfg(test)]\nmod tests {\n    #[test]\n    fn halves() { assert_eq!(super::half(4), 2); }\n}", rustCode + rustModule + "\n"
 
 func TestTestPart(t *testing.T) {
-	for what, tt := range map[string]struct{ name, content, want string }{
+	for title, tt := range map[string]struct{ name, content, want string }{
 		"a test":        {"a_test.go", "package a", "package a"},
 		"code":          {"a.go", "package a", ""},
 		"pyproject":     {"pyproject.toml", "[project]\nname = 'a'\n[tool.pytest.ini_options]\naddopts = '-q'\n[tool.coverage.run]\nbranch = true\n[tool.black]\nx = 1\n", "[tool.pytest.ini_options]\naddopts = '-q'\n[tool.coverage.run]\nbranch = true\n"},
@@ -38,31 +38,31 @@ func TestTestPart(t *testing.T) {
 		"a Rust module": {"src/lib.rs", rust, rust[strings.Index(rust, "#[cfg") : len(rust)-1]},
 	} {
 		if got := (testfirst.Files{}).TestPart(tt.name, tt.content); strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(tt.want, " ", "") {
-			t.Errorf("%s: %q, want %q", what, got, tt.want)
+			t.Errorf("%s: %q, want %q", title, got, tt.want)
 		}
 	}
 }
 
 func TestOnlyTests(t *testing.T) {
 	files := testfirst.Files{Support: []string{"fixtures/*", "package.json"}}
-	for what, tt := range map[string]struct {
+	for title, tt := range map[string]struct {
 		name, before, after string
 		want                bool
 	}{
 		"a test":                    {"a_test.go", "", "x", true},
 		"code":                      {"a.go", "", "x", false},
 		"a fixture":                 {"fixtures/a.json", "", "x", true},
-		"a Rust test module":        {"src/lib.rs", rust[:strings.Index(rust, "#[cfg")], rust, true},
+		"a Rust test module":        {"src/lib.rs", rustCode, rust, true},
 		"Rust code beside a module": {"src/lib.rs", rust, strings.Replace(rust, "n / 2", "n", 1), false},
 	} {
 		if got := files.OnlyTests(tt.name, tt.before, tt.after); got != tt.want {
-			t.Errorf("%s: %t", what, got)
+			t.Errorf("%s: %t", title, got)
 		}
 	}
 }
 
 func TestDeclared(t *testing.T) {
-	for what, tt := range map[string]struct {
+	for title, tt := range map[string]struct {
 		name, content string
 		want          []string
 	}{
@@ -75,7 +75,7 @@ func TestDeclared(t *testing.T) {
 		"shell":      {"t/a.sh", "true", nil},
 	} {
 		if diff := cmp.Diff(tt.want, testfirst.Declared(tt.name, tt.content)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", what, diff)
+			t.Errorf("%s (-want +got):\n%s", title, diff)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func code(c *testfirst.Cheat) string {
 func TestCheckNew(t *testing.T) {
 	base := run("", "m.TestOld=passed")
 	goTest, python := [][]string{{"TestA", "TestB"}}, [][]string{{"test_a"}}
-	for what, tt := range map[string]struct {
+	for title, tt := range map[string]struct {
 		declared [][]string
 		now      testfirst.Run
 		ratio    float64
@@ -119,14 +119,14 @@ func TestCheckNew(t *testing.T) {
 	} {
 		tests, cheat := testfirst.CheckNew(tt.declared, base, tt.now, tt.ratio)
 		if diff := cmp.Diff(tt.tests, tests); diff != "" || code(cheat) != tt.code {
-			t.Errorf("%s: %v\n%s", what, cheat, diff)
+			t.Errorf("%s: %v\n%s", title, cheat, diff)
 		}
 	}
 }
 
 func TestCheckRan(t *testing.T) {
 	base, tests := run("", "m.TestOld=passed", "m.TestSkipped=skipped", "m=failed"), []string{"TestA", "m.TestB/x"}
-	for what, tt := range map[string]struct {
+	for title, tt := range map[string]struct {
 		now  testfirst.Run
 		code string
 	}{
@@ -136,7 +136,7 @@ func TestCheckRan(t *testing.T) {
 		"one is skipped": {run("", "m.TestOld=passed", "m.TestSkipped=skipped", "m.TestA=skipped", "m.TestB/x=passed"), testfirst.CheatSkipped},
 	} {
 		if got := testfirst.CheckRan(tests, base, tt.now); code(got) != tt.code {
-			t.Errorf("%s: %v", what, got)
+			t.Errorf("%s: %v", title, got)
 		}
 	}
 	many := make([]string, 7)
