@@ -10,7 +10,7 @@ import (
 )
 
 // tap reads the Test Anything Protocol, versions 12 to 14 (testanything.org). The indented points of subtests do
-// not count, because the point of their test sums them up. A point marked todo counts as skipped.
+// not count, because the point of their test sums them up; they have names. A point marked todo counts as skipped.
 type tap struct {
 	tally         results
 	plannedPoints int // the sum of the plans
@@ -48,8 +48,24 @@ func (t *tap) readLine(line []byte) []byte {
 		}
 	case tapBail.Match(bare):
 		t.tally.addFailed("Bail out! " + string(tapBail.FindSubmatch(bare)[1]))
+	default:
+		t.nameSubtest(bytes.TrimLeft(bare, " \t"))
 	}
 	return line
+}
+
+// nameSubtest records the status of a subtest's point, which does not count.
+func (t *tap) nameSubtest(line []byte) {
+	p, isPoint := readPoint(line)
+	switch {
+	case !isPoint || !tapNumbered.Match(line):
+	case p.skipped:
+		t.tally.name(p.name, statusSkipped)
+	case p.failed:
+		t.tally.name(p.name, statusFailed)
+	default:
+		t.tally.name(p.name, statusPassed)
+	}
 }
 
 // maxPlan is the highest number of planned tests that is accepted.
