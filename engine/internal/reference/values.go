@@ -36,8 +36,8 @@ func (p position) pattern(pattern string) string {
 // numericPattern matches a number written as text.
 const numericPattern = `[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?0[xX][0-9a-fA-F_.]+[pP][+-]?[0-9]+`
 
-// sizePattern matches a number of bytes with an optional unit.
-const sizePattern = `\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?([bB]|[kKmMgGtT]([iI]?[bB])?)?\s*`
+// sizePattern matches a number of bytes with an optional unit, or line ends alone, which count as no text.
+const sizePattern = `\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?([bB]|[kKmMgGtT]([iI]?[bB])?)?\s*|\n*`
 
 // valueSchema returns the value's schema at a position.
 func valueSchema(v dialect.Value, p position) schema {
