@@ -35,9 +35,10 @@ type testFirstCheck struct {
 
 // testRecord is the message of a snapshot: the tests of the state before the work, and the new tests of RED.
 type testRecord struct {
-	Base  string            `json:"base"`            // the snapshot before the work
+	id    string            // of the snapshot
+	Base  string            `json:"base,omitempty"`  // the snapshot before the work; default: that of the record
+	Entry string            `json:"entry,omitempty"` // the snapshot when the node was entered last; default: that of the record
 	Tests map[string]string `json:"tests"`           // of the base, with their status
-	Entry string            `json:"entry,omitempty"` // the snapshot when the node was entered last
 	New   []string          `json:"new,omitempty"`   // the tests that must pass
 }
 
@@ -76,9 +77,7 @@ func (t *testFirstCheck) enter(ctx context.Context) (known bool, err error) {
 		_, afterRed, err := t.record(ctx, testsName)
 		return afterRed, err
 	}
-	if base.Entry, err = t.snapshots.Record(ctx, t.name("check", t.Node.ID, t.ID), ""); err != nil {
-		return true, err
-	}
+	base.Entry = "" // now
 	return true, t.keep(ctx, base, baseName, t.Node.ID)
 }
 
@@ -131,8 +130,15 @@ func (t *testFirstCheck) runTests(ctx context.Context, dir string) (map[string]a
 		return nil, testfirst.Run{}, failure.New(failure.HookFailed, "the command of check %s reports %d tests and names none: test_first compares tests by their names", t.ID, counted).
 			WithHint("use a command that prints names, such as go test -json ./..., pytest -v, python3 -m unittest -v, node --test, cargo test, or JUnit XML or TAP on its standard output")
 	}
+	if over := len(run.Output) - maxOutput; over > 0 {
+		_, end, _ := strings.Cut(run.Output[over:], "\n")
+		facts["output"] = end
+	}
 	return facts, testfirst.Run{Tests: run.Tests, Output: run.Output}, nil
 }
+
+// maxOutput is the length of the output that agents see, in bytes. Judging reads all of it.
+const maxOutput = 4 << 10
 
 // judge compares and records what later checks need. It returns the cheat that was found, nil for none.
 func (t *testFirstCheck) judge(ctx context.Context) (*testfirst.Cheat, error) {
@@ -145,15 +151,15 @@ func (t *testFirstCheck) judge(ctx context.Context) (*testfirst.Cheat, error) {
 	case err != nil:
 		return nil, err
 	case t.TestFirst == plan.TestFirstBase:
-		return nil, t.keep(ctx, testRecord{Base: t.now, Entry: t.now, Tests: t.run.Tests}, baseName, t.Node.ID)
+		return nil, t.keep(ctx, testRecord{Tests: t.run.Tests}, baseName, t.Node.ID) // with the files that the tests write
 	case t.TestFirst == plan.TestFirstRed && hasBase:
 		return t.judgeRed(ctx, base)
 	case t.TestFirst == plan.TestFirstFix && hasBase:
 		return t.judgeFix(ctx, base)
 	case hasRed:
-		return t.judgeLater(ctx, red)
+		return t.judgeLater(ctx, red, red.id)
 	case hasBase: // the run began here, with tests that were there before it
-		return t.judgeLater(ctx, base)
+		return t.judgeLater(ctx, base, base.Base)
 	default:
 		return nil, failure.New(failure.HookFailed, "nothing was measured before check %s", t.ID).
 			WithHint("add a check with at: enter and test_first: base to %s", t.Node.ID)
@@ -169,9 +175,11 @@ func (t *testFirstCheck) record(ctx context.Context, parts ...string) (r testRec
 	if err := json.Unmarshal([]byte(message), &r); err != nil {
 		return r, false, fmt.Errorf("read the message of snapshot %s: %w", id, err)
 	}
+	r.id, r.Base, r.Entry = id, cmp.Or(r.Base, id), cmp.Or(r.Entry, id)
 	return r, true, nil
 }
 
+// keep records the workspace under a name of this run, with a record.
 func (t *testFirstCheck) keep(ctx context.Context, r testRecord, parts ...string) error {
 	message, err := json.Marshal(r)
 	if err != nil {
@@ -183,16 +191,12 @@ func (t *testFirstCheck) keep(ctx context.Context, r testRecord, parts ...string
 
 // judgeRed judges failing tests. On a later visit the code of GREEN is there already: then the tests run without it.
 func (t *testFirstCheck) judgeRed(ctx context.Context, base testRecord) (*testfirst.Cheat, error) {
-	changed, err := t.snapshots.Changed(ctx, base.Entry, t.now)
+	changed, tests, err := t.changedSince(ctx, base.Entry)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range changed {
-		before, after, err := t.contents(ctx, base.Entry, name)
-		if err != nil {
-			return nil, err
-		}
-		if !t.files.OnlyTests(name, before, after) {
+		if !slices.Contains(tests, name) {
 			return &testfirst.Cheat{Code: testfirst.CheatCode, Message: name + " was changed, and is no test: tests come first, code after them"}, nil
 		}
 	}
@@ -204,14 +208,14 @@ func (t *testFirstCheck) judgeRed(ctx context.Context, base testRecord) (*testfi
 			return nil, err
 		}
 	}
-	var declared [][]string
+	var declared []testfirst.Declaration
 	for _, name := range t.evidence.Tests {
-		content, err := t.snapshots.Read(ctx, t.now, name)
+		before, after, err := t.contents(ctx, base.Base, name)
 		if err != nil {
 			return nil, err
 		}
-		if names := testfirst.Declared(name, content); len(names) > 0 {
-			declared = append(declared, names)
+		if names := testfirst.Declared(name, after); len(names) > 0 {
+			declared = append(declared, testfirst.Declaration{Now: names, Before: testfirst.Declared(name, before)})
 		}
 	}
 	tests, found := testfirst.CheckNew(declared, testfirst.Run{Tests: base.Tests}, t.run, t.MaxPassRatio)
@@ -219,7 +223,16 @@ func (t *testFirstCheck) judgeRed(ctx context.Context, base testRecord) (*testfi
 	if found != nil {
 		return found, nil
 	}
-	return nil, t.keep(ctx, testRecord{Base: base.Base, Tests: base.Tests, New: tests}, testsName)
+	red := testRecord{Base: base.Base, Tests: map[string]string{}}
+	maps.Copy(red.Tests, base.Tests)
+	for _, name := range tests {
+		if t.MaxPassRatio > 0 && t.run.Tests[name] == testfirst.Passed { // it stays like a test of before
+			red.Tests[name] = testfirst.Passed
+		} else {
+			red.New = append(red.New, name)
+		}
+	}
+	return nil, t.keep(ctx, red, testsName)
 }
 
 // countNew replaces the counts and names in the facts by those of the new tests. A test that does not build has failed.
@@ -233,15 +246,9 @@ func (t *testFirstCheck) countNew(tests []string) {
 	t.facts["failed"], t.facts["passed_tests"] = names[testfirst.Failed], names[testfirst.Passed]
 }
 
-// judgeLater judges the code of GREEN and of REFACTOR: the tests are RED's, all ran, and they fail without the code.
-func (t *testFirstCheck) judgeLater(ctx context.Context, red testRecord) (*testfirst.Cheat, error) {
-	tests, _, found, err := t.snapshots.Find(ctx, t.name(testsName))
-	if err != nil {
-		return nil, err
-	}
-	if !found {
-		tests = red.Base
-	}
+// judgeLater judges the code of GREEN and of REFACTOR: the tests are those of a snapshot, all ran, and they fail without
+// the code.
+func (t *testFirstCheck) judgeLater(ctx context.Context, red testRecord, tests string) (*testfirst.Cheat, error) {
 	if cheat, err := t.compareTests(ctx, tests, false); cheat != nil || err != nil {
 		return cheat, err
 	}
@@ -254,7 +261,8 @@ func (t *testFirstCheck) judgeLater(ctx context.Context, red testRecord) (*testf
 	if len(t.evidence.Changed) == len(t.evidence.Tests) && len(red.New) > 0 {
 		return &testfirst.Cheat{Code: testfirst.CheatNothing, Message: "no code was changed"}, nil
 	}
-	return t.without(ctx, red.Base, red.New)
+	_, cheat, err := t.without(ctx, red, red.New)
+	return cheat, err
 }
 
 // judgeFix judges a change with its own tests: a test fails without it and passes with it, and the tests of before stay.
@@ -276,16 +284,15 @@ func (t *testFirstCheck) judgeFix(ctx context.Context, base testRecord) (*testfi
 	case len(fixed) == 0:
 		return &testfirst.Cheat{Code: testfirst.CheatNothing, Message: "no test failed before the change and passes now: add a test that shows the fault"}, nil
 	}
-	if cheat, err := t.without(ctx, base.Base, fixed); cheat != nil || err != nil {
+	fixed, cheat, err := t.without(ctx, base, fixed)
+	if cheat != nil || err != nil {
 		return cheat, err
 	}
 	return nil, t.keep(ctx, testRecord{Base: base.Base, Tests: base.Tests, New: fixed}, testsName)
 }
 
-// failed reports whether the run of the tests in the workspace failed, which the facts say themselves.
-func (t *testFirstCheck) failed() bool {
-	return slices.Contains(slices.Collect(maps.Values(t.run.Tests)), testfirst.Failed) || t.facts["passed"] != true
-}
+// failed reports whether the run of the tests in the workspace failed. The facts have the reason.
+func (t *testFirstCheck) failed() bool { return t.facts["passed"] != true }
 
 // compareTests judges whether the tests, and the settings that decide which tests run, are those of a snapshot. added
 // allows new files of tests.
@@ -319,34 +326,39 @@ func (t *testFirstCheck) contents(ctx context.Context, id, name string) (before,
 }
 
 // addChanged adds the files that differ from the state before the work.
-func (t *testFirstCheck) addChanged(ctx context.Context, base string) error {
-	changed, err := t.snapshots.Changed(ctx, base, t.now)
-	if err != nil {
-		return err
-	}
-	t.evidence.Changed = changed
-	for _, name := range changed {
-		before, after, err := t.contents(ctx, base, name)
-		if err != nil {
-			return err
-		}
-		if t.files.OnlyTests(name, before, after) {
-			t.evidence.Tests = append(t.evidence.Tests, name)
-		}
-	}
-	return nil
+func (t *testFirstCheck) addChanged(ctx context.Context, base string) (err error) {
+	t.evidence.Changed, t.evidence.Tests, err = t.changedSince(ctx, base)
+	return err
 }
 
-// without judges that tests fail without the code.
-func (t *testFirstCheck) without(ctx context.Context, base string, tests []string) (*testfirst.Cheat, error) {
+// changedSince returns the files that differ from a snapshot, and which of them are tests.
+func (t *testFirstCheck) changedSince(ctx context.Context, id string) (changed, tests []string, err error) {
+	if changed, err = t.snapshots.Changed(ctx, id, t.now); err != nil {
+		return nil, nil, err
+	}
+	for _, name := range changed {
+		before, after, err := t.contents(ctx, id, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if t.files.OnlyTests(name, before, after) {
+			tests = append(tests, name)
+		}
+	}
+	return changed, tests, nil
+}
+
+// without judges that tests fail without the code, for a fix at least one of them, and returns them.
+func (t *testFirstCheck) without(ctx context.Context, base testRecord, tests []string) ([]string, *testfirst.Cheat, error) {
 	if len(tests) == 0 {
-		return nil, nil //nolint:nilnil // the run began with tests of before
+		return nil, nil, nil // the run began with tests of before
 	}
-	_, run, err := t.runWithout(ctx, base)
+	_, run, err := t.runWithout(ctx, base.Base)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return testfirst.CheckWithout(tests, run), nil
+	failing, cheat := testfirst.CheckWithout(tests, testfirst.Run{Tests: base.Tests}, run, t.TestFirst == plan.TestFirstFix)
+	return failing, cheat, nil
 }
 
 // runWithout runs the tests of the workspace on the files of a snapshot, in a directory of the session.

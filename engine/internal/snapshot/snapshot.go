@@ -11,10 +11,12 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -47,25 +49,54 @@ func Open(ctx context.Context, stateDir, worktree, session string) (*Repository,
 	if _, err := os.Stat(filepath.Join(r.dir, "HEAD")); err == nil {
 		return r, nil
 	}
-	info, excluded := filepath.Join(r.dir, "info"), excluded
-	if home, err := os.UserHomeDir(); err == nil {
-		if rel, err := filepath.Rel(worktree, home); err == nil && filepath.IsLocal(rel) && rel != "." {
-			excluded += "/" + filepath.ToSlash(rel) + "/\n"
-		}
-	}
-	if err := errors.Join(os.MkdirAll(info, 0o700),
-		os.WriteFile(filepath.Join(info, "attributes"), []byte(rawContent), 0o600), os.WriteFile(filepath.Join(info, "exclude"), []byte(excluded), 0o600)); err != nil {
+	if err := r.create(ctx, excludedIn(worktree, stateDir)); err != nil {
 		return nil, err
 	}
-	_, err = r.git(ctx, "", "init", "-q", "--template=", "--bare", r.dir) // HEAD last
-	return r, err
+	return r, nil
+}
+
+// create makes the bare repository under another name first: a process that is killed leaves no half of one, and two
+// sessions can begin at the same time.
+func (r *Repository) create(ctx context.Context, excluded string) error {
+	parent := filepath.Dir(r.dir)
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(parent, ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if _, err := r.git(ctx, "", "init", "-q", "--template=", "--bare", dir); err != nil {
+		return err
+	}
+	info := filepath.Join(dir, "info")
+	if err := errors.Join(os.MkdirAll(info, 0o700), os.WriteFile(filepath.Join(info, "attributes"), []byte(rawContent), 0o600),
+		os.WriteFile(filepath.Join(info, "exclude"), []byte(excluded), 0o600)); err != nil {
+		return err
+	}
+	if err := os.Rename(dir, r.dir); err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, syscall.ENOTEMPTY) {
+		return err
+	}
+	return nil
+}
+
+// excludedIn returns the excluded files, with the directories of the home and of our state where the workspace has them.
+func excludedIn(worktree, stateDir string) string {
+	all := excluded
+	home, _ := os.UserHomeDir()
+	for _, dir := range []string{home, stateDir} {
+		if rel, err := filepath.Rel(worktree, dir); dir != "" && err == nil && filepath.IsLocal(rel) && rel != "." {
+			all += "/" + filepath.ToSlash(rel) + "/\n"
+		}
+	}
+	return all
 }
 
 // rawContent stores files as they are, whatever .gitattributes says (gitattributes(5)).
 const rawContent = "* -text -eol -ident -filter -working-tree-encoding -export-ignore -export-subst\n"
 
-// excluded are the files that no snapshot has: our own, and what runners and package managers write. A home directory
-// in the workspace is added.
+// excluded are the files that no snapshot has: our own, and what runners and package managers write.
 const excluded = `/.claude/
 __pycache__/
 *.pyc
@@ -89,14 +120,15 @@ func (r *Repository) Record(ctx context.Context, name, message string) (id strin
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	index := "GIT_INDEX_FILE=" + r.index
-	files, err := r.git(ctx, index, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	paths, err := r.list(ctx, r.index, "--cached", "--others")
 	if err != nil {
 		return "", err
 	}
-	paths, err := r.withNested(strings.Split(strings.TrimSuffix(files, "\x00"), "\x00"))
-	if err != nil {
+	vanished := r.vanishedPaths(paths)
+	if _, err := r.gitInput(ctx, index, strings.Join(vanished, "\x00"), "update-index", "-z", "--force-remove", "--stdin"); err != nil {
 		return "", err
 	}
+	paths = slices.DeleteFunc(paths, func(name string) bool { return slices.Contains(vanished, name) })
 	if _, err := r.gitInput(ctx, index, strings.Join(paths, "\x00"), "update-index", "-z", "--add", "--remove", "--replace", "--stdin"); err != nil {
 		return "", err
 	}
@@ -114,53 +146,68 @@ func (r *Repository) Record(ctx context.Context, name, message string) (id strin
 
 func ref(name string) string { return "refs/snapshots/" + name }
 
-// withNested replaces each nested repository, which git lists as a directory, by its files. It leaves a file out that has
-// become a directory: the files in it replace it.
-func (r *Repository) withNested(listed []string) ([]string, error) {
+// list returns the files that an index has or the workspace. A nested repository, which git lists as a directory, is
+// listed as a workspace of its own.
+func (r *Repository) list(ctx context.Context, index string, kinds ...string) ([]string, error) {
+	listed, err := r.git(ctx, "GIT_INDEX_FILE="+index, append([]string{"ls-files", "-z", "--exclude-standard"}, kinds...)...)
+	if err != nil {
+		return nil, err
+	}
 	var paths []string
-	for _, name := range listed {
+	for name := range strings.SplitSeq(strings.TrimSuffix(listed, "\x00"), "\x00") {
 		dir, nested := strings.CutSuffix(name, "/")
 		if !nested {
-			if info, err := os.Lstat(filepath.Join(r.worktree, name)); name != "" && (err != nil || !info.IsDir()) {
-				paths = append(paths, name)
-			}
+			paths = append(paths, name)
 			continue
 		}
-		files, err := r.filesBelow(dir)
+		inner := &Repository{dir: r.dir, worktree: filepath.Join(r.worktree, dir)}
+		files, err := inner.list(ctx, filepath.Join(r.dir, "no-index"), "--others")
 		if err != nil {
 			return nil, err
 		}
-		paths = append(paths, files...)
+		for _, file := range files {
+			paths = append(paths, name+file)
+		}
 	}
-	return paths, nil
+	return slices.DeleteFunc(paths, func(name string) bool { return name == "" || strings.HasSuffix(name, "/") }), nil
 }
 
-// filesBelow returns the files of a nested repository, without those of git.
-func (r *Repository) filesBelow(dir string) (files []string, err error) {
-	err = filepath.WalkDir(filepath.Join(r.worktree, dir), func(file string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.Name() == ".git" && d.IsDir():
-			return fs.SkipDir
-		case d.Name() == ".git" || !d.Type().IsRegular() && d.Type() != fs.ModeSymlink:
-			return nil
+// vanishedPaths returns the paths whose place a directory has now, or that have a link instead of a directory above them. Git
+// refuses to update both.
+func (r *Repository) vanishedPaths(paths []string) []string {
+	isDir := map[string]bool{".": true}
+	var isRealDir func(dir string) bool
+	isRealDir = func(dir string) bool {
+		known, ok := isDir[dir]
+		if !ok {
+			info, err := os.Lstat(filepath.Join(r.worktree, dir))
+			known = err == nil && info.IsDir() && isRealDir(path.Dir(dir))
+			isDir[dir] = known
 		}
-		rel, err := filepath.Rel(r.worktree, file)
-		files = append(files, filepath.ToSlash(rel))
-		return err
-	})
-	return files, err
+		return known
+	}
+	var vanished []string
+	for _, name := range paths {
+		if info, err := os.Lstat(filepath.Join(r.worktree, name)); err != nil || info.IsDir() || !isRealDir(path.Dir(name)) {
+			vanished = append(vanished, name)
+		}
+	}
+	return vanished
 }
 
 // Find returns the id and the message of the snapshot with a name; found is false if there is none.
 func (r *Repository) Find(ctx context.Context, name string) (id, message string, found bool, err error) {
-	text, err := r.git(ctx, "", "for-each-ref", "--format=%(objectname)%00%(contents)", ref(name))
-	if err != nil || text == "" {
+	text, err := r.git(ctx, "", "for-each-ref", "--format=%(refname)%00%(objectname)%00%(contents)%00", ref(name))
+	if err != nil {
 		return "", "", false, err
 	}
-	id, message, found = strings.Cut(text, "\x00")
-	return id, message, found, nil
+	all := strings.Split(text, "\x00")
+	for i := 0; i+2 < len(all); i += 3 { // the pattern matches the names below the name, too
+		if strings.TrimSpace(all[i]) == ref(name) {
+			return all[i+1], strings.TrimSuffix(all[i+2], "\n"), true, nil
+		}
+	}
+	return "", "", false, nil
 }
 
 // Changed returns the files that differ between two snapshots, in order: added, changed, removed.
@@ -174,15 +221,24 @@ func (r *Repository) Changed(ctx context.Context, from, to string) ([]string, er
 
 // Read returns the content of a file of a snapshot, "" if the snapshot has no such file.
 func (r *Repository) Read(ctx context.Context, id, name string) (string, error) {
-	entry, err := r.git(ctx, "", "ls-tree", "-z", id, "--", ":(literal)"+name)
+	entry, err := r.entry(ctx, id, name)
 	if err != nil || entry == "" {
 		return "", err
 	}
 	return r.git(ctx, "", "cat-file", "blob", id+":"+name)
 }
 
-// Export makes a directory below parent with the files of a snapshot, and with links to the installed packages of the
-// workspace. The named files are as in the other snapshot. The caller calls [Remove], also after an error.
+// entry returns the entry of a file of a snapshot as update-index reads it, "" if the snapshot has no such file.
+func (r *Repository) entry(ctx context.Context, id, name string) (string, error) {
+	entry, err := r.git(ctx, "", "ls-tree", "-z", id, "--", ":(literal)"+name)
+	if err != nil || !strings.Contains(entry, " blob ") {
+		return "", err
+	}
+	return entry, nil
+}
+
+// Export makes a directory below parent with the files of a snapshot; the named ones are as in another snapshot. Links
+// lead to the installed packages of the workspace. The caller calls [Remove], also after an error.
 func (r *Repository) Export(ctx context.Context, parent, id, other string, names []string) (dir string, err error) {
 	if dir, err = os.MkdirTemp(parent, ".export-*"); err != nil {
 		return "", err
@@ -227,7 +283,7 @@ func Remove(dir string) {
 func (r *Repository) entries(ctx context.Context, id string, names []string) (string, error) {
 	var all strings.Builder
 	for _, name := range names {
-		entry, err := r.git(ctx, "", "ls-tree", "-z", id, "--", ":(literal)"+name)
+		entry, err := r.entry(ctx, id, name)
 		if err != nil {
 			return "", err
 		}
@@ -245,7 +301,7 @@ func (r *Repository) git(ctx context.Context, variable string, args ...string) (
 func (r *Repository) gitInput(ctx context.Context, variable, input string, args ...string) (string, error) {
 	fixed := []string{
 		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.excludesFile=/dev/null", "-c", "core.attributesFile=/dev/null",
-		"-c", "core.quotePath=false", "-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+		"-c", "core.quotePath=false", "-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "core.protectNTFS=false", "-c", "core.protectHFS=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
 	}
 	if args[0] != "init" {
 		fixed = append(fixed, "--git-dir="+r.dir, "--work-tree="+r.worktree)

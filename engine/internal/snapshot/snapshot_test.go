@@ -1,298 +1,246 @@
-package snapshot_test
+package snapshot
 
 import (
-	"bytes"
+	"context"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/dodo-digital/agent-pipelines/engine/internal/snapshot"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
-// project is a workspace with its snapshots.
-type project struct {
-	*testing.T
-	dir, state string
-	*snapshot.Repository
+// workspace is a directory with the output of a script of sh, and its snapshots.
+type workspace struct {
+	*Repository
+	t    *testing.T
+	root string
 }
 
-func newProject(t *testing.T) project {
+// newWorkspace ends the test if the program git is missing.
+func newWorkspace(t *testing.T, script string) *workspace {
 	t.Helper()
-	t.Setenv("HOME", t.TempDir())
-	p := project{T: t, dir: t.TempDir(), state: t.TempDir()}
-	p.Repository = p.open("s")
-	return p
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("the program git is missing")
+	}
+	w := &workspace{t: t, root: filepath.Join(t.TempDir(), "a project")}
+	testkit.OK(t, os.Mkdir(w.root, 0o700))
+	w.sh(script)
+	var err error
+	w.Repository, err = Open(t.Context(), t.TempDir(), w.root, "session")
+	testkit.OK(t, err)
+	return w
 }
 
-func (p project) open(session string) *snapshot.Repository {
-	p.Helper()
-	r, err := snapshot.Open(p.Context(), p.state, p.dir, session)
+// sh runs a script in the workspace and returns its output.
+func (w *workspace) sh(script string) string {
+	w.t.Helper()
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir, cmd.Env = w.root, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null")
+	out, err := cmd.CombinedOutput()
 	if err != nil {
-		p.Fatal(err)
+		w.t.Fatalf("%s: %v: %s", script, err, out)
 	}
-	return r
+	return string(out)
 }
 
-func (p project) write(name, content string) {
-	p.Helper()
-	to := filepath.Join(p.dir, name)
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		p.Fatal(err)
-	}
-	if err := os.WriteFile(to, []byte(content), 0o644); err != nil {
-		p.Fatal(err)
-	}
-}
-
-func (p project) remove(name string) {
-	p.Helper()
-	if err := os.RemoveAll(filepath.Join(p.dir, name)); err != nil {
-		p.Fatal(err)
-	}
-}
-
-func (p project) record(name string) string {
-	p.Helper()
-	id, err := p.Record(p.Context(), name, "message of "+name)
-	if err != nil {
-		p.Fatal(err)
-	}
+func (w *workspace) snapshot(name, message string) string {
+	w.t.Helper()
+	id, err := w.Record(w.t.Context(), name, message)
+	testkit.OK(w.t, err)
 	return id
 }
 
-func (p project) changed(from, to string) []string {
-	p.Helper()
-	names, err := p.Changed(p.Context(), from, to)
-	if err != nil {
-		p.Fatal(err)
-	}
-	return names
-}
-
-func (p project) git(dir string, args ...string) {
-	p.Helper()
-	cmd := exec.Command("git", append([]string{"-C", filepath.Join(p.dir, dir), "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		p.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-}
-
-func TestChanged(t *testing.T) {
-	p := newProject(t)
-	odd := []string{"-dash", "sp ace", "new\nline", "ü.txt", ":(glob)*"}
-	for _, name := range append([]string{"a", "dir/b", "gone"}, odd...) {
-		p.write(name, name)
-	}
-	p.write(".gitignore", "*.log\n")
-	p.write("x.log", "ignored")
-	p.write(".claude/state", "ours")
-	before := p.record("s/base")
-	if got := p.changed(before, p.record("s/same")); got != nil {
-		t.Errorf("nothing was changed: %q", got)
-	}
-	for _, name := range odd {
-		p.write(name, "new")
-	}
-	p.remove("gone")
-	p.remove("a")
-	p.write("a/now/a/directory", "")
-	p.write("x.log", "changed")
-	p.write(".claude/state", "changed")
-	p.write("dir/__pycache__/b.pyc", "")
-	after := p.record("s/after")
-	want := append([]string{"a", "a/now/a/directory", "gone"}, odd...)
-	slices.Sort(want)
-	got := p.changed(before, after)
-	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	for _, name := range odd {
-		if text, err := p.Read(t.Context(), before, name); text != name || err != nil {
-			t.Errorf("%q: %q, %v", name, text, err)
-		}
-	}
-	if text, err := p.Read(t.Context(), after, "gone"); text != "" || err != nil {
-		t.Errorf("%q, %v", text, err)
-	}
-}
-
-func TestRawContent(t *testing.T) {
-	p := newProject(t)
-	p.write(".gitattributes", "* text=auto eol=lf ident filter=evil export-ignore working-tree-encoding=UTF-16\n")
-	const raw = "one\r\ntwo $Id$ ü\r\n"
-	p.write("a.txt", raw)
-	if text, err := p.Read(t.Context(), p.record("s/a"), "a.txt"); text != raw || err != nil {
-		t.Errorf("%q, %v", text, err)
-	}
-}
-
-// AUDIT, DESIGN 9: nothing runs that an agent configured, in the project's repository or in one inside it.
-func TestConfiguredProgramsDoNotRun(t *testing.T) {
-	p := newProject(t)
-	p.git("", "init", "-q")
-	p.write("a", "1")
-	p.git("", "add", "a")
-	p.git("", "commit", "-qm", "a")
-	p.write("inner/code.go", "package inner")
-	p.git("inner", "init", "-q")
-	p.git("inner", "add", ".")
-	p.git("inner", "commit", "-qm", "inner")
-	ran := filepath.Join(p.dir, "ran")
-	p.write("evil", "#!/bin/sh\ntouch "+ran+"\n")
-	if err := os.Chmod(filepath.Join(p.dir, "evil"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range []string{"", "inner"} {
-		p.git(dir, "config", "core.fsmonitor", filepath.Join(p.dir, "evil"))
-		p.git(dir, "config", "filter.evil.clean", filepath.Join(p.dir, "evil"))
-		for _, hook := range []string{"post-index-change", "reference-transaction", "post-checkout"} {
-			p.write(filepath.Join(dir, ".git/hooks", hook), "#!/bin/sh\ntouch "+ran+"\n")
-			if err := os.Chmod(filepath.Join(p.dir, dir, ".git/hooks", hook), 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	p.write(".gitattributes", "* filter=evil\n")
-	index, err := os.ReadFile(filepath.Join(p.dir, ".git/index"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := p.record("s/a")
-	p.write("inner/code.go", "package other")
-	p.write("inner/more.go", "package other")
-	if got := p.changed(before, p.record("s/b")); !slices.Equal(got, []string{"inner/code.go", "inner/more.go"}) {
-		t.Errorf("changed: %q", got)
-	}
-	if _, err := os.Stat(ran); err == nil {
-		t.Error("a configured program ran")
-	}
-	if after, err := os.ReadFile(filepath.Join(p.dir, ".git/index")); err != nil || !bytes.Equal(after, index) {
-		t.Errorf("the user's index was written: %v", err)
-	}
-}
-
-func TestFind(t *testing.T) {
-	p := newProject(t)
-	if _, _, found, err := p.Find(t.Context(), "s/run/base"); found || err != nil {
-		t.Errorf("%t, %v", found, err)
-	}
-	p.write("a", "1")
-	p.record("s/run/base")
-	p.write("a", "2")
-	id := p.record("s/run/base")
-	got, message, found, err := p.open("other").Find(t.Context(), "s/run/base")
-	if got != id || strings.TrimSpace(message) != "message of s/run/base" || !found || err != nil {
-		t.Errorf("%s %q %t %v, want %s", got, message, found, err, id)
-	}
-}
-
-func TestExport(t *testing.T) {
-	p := newProject(t)
-	p.write("code", "old")
-	p.write("test", "old")
-	p.write("removed_test", "old")
-	p.write("node_modules/a/index.js", "1")
-	if err := os.Symlink("code", filepath.Join(p.dir, "link")); err != nil {
-		t.Fatal(err)
-	}
-	before := p.record("s/a")
-	p.write("code", "new")
-	p.write("test", "new")
-	p.write("sub/new_test", "new")
-	p.remove("removed_test")
-	after := p.record("s/b")
-	dir, err := p.Export(t.Context(), t.TempDir(), before, after, []string{"test", "sub/new_test", "removed_test"})
-	defer snapshot.Remove(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{"code": "old", "link": "old", "test": "new", "sub/new_test": "new", "node_modules/a/index.js": "1", "removed_test": "", ".git-index": ""} {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if string(text) != want || (err != nil) != (want == "") {
-			t.Errorf("%s: %q, %v", name, text, err)
-		}
-	}
-	snapshot.Remove("")
-	if _, err := p.Export(t.Context(), t.TempDir(), "missing", after, nil); err == nil || !strings.Contains(err.Error(), "git read-tree") {
-		t.Error(err)
-	}
-}
-
-func TestLeftLockAndHome(t *testing.T) {
-	p := newProject(t)
-	p.write("home/cache", "1")
-	t.Setenv("HOME", filepath.Join(p.dir, "home"))
-	p.state = t.TempDir()
-	p.Repository = p.open("s")
-	before := p.record("s/a")
-	dirs, err := filepath.Glob(filepath.Join(p.state, "snapshots", "*"))
-	if err != nil || len(dirs) != 1 {
-		t.Fatal(dirs, err)
-	}
-	if err := os.WriteFile(filepath.Join(dirs[0], "index-s.lock"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p.Repository = p.open("s")
-	p.write("home/cache", "2")
-	p.write("a", "1")
-	if got := p.changed(before, p.record("s/b")); !slices.Equal(got, []string{"a"}) {
-		t.Errorf("%q", got)
-	}
-}
-
-func TestOpenErrors(t *testing.T) {
-	p := newProject(t)
-	if _, err := snapshot.Open(t.Context(), p.state, filepath.Join(p.dir, "missing"), "s"); err == nil {
-		t.Error("a missing workspace was opened")
-	}
-	if _, err := snapshot.Open(t.Context(), filepath.Join(p.dir, "file", "x"), p.dir, "s"); err != nil {
-		t.Error(err)
-	}
-	p.write("taken", "")
-	if _, err := snapshot.Open(t.Context(), filepath.Join(p.dir, "taken"), p.dir, "s"); err == nil {
-		t.Error("a file was taken for the state directory")
-	}
-	t.Setenv("PATH", "")
-	if _, err := snapshot.Open(t.Context(), p.state, p.dir, "s"); err == nil || !strings.Contains(err.Error(), "the program git") {
-		t.Error(err)
-	}
-}
-
-// Without its repository every operation fails, and names the step of git.
-func TestLostRepository(t *testing.T) {
-	p := newProject(t)
-	p.write("a", "1")
-	id := p.record("s/a")
-	if err := os.RemoveAll(filepath.Join(p.state, "snapshots")); err != nil {
-		t.Fatal(err)
-	}
-	ctx := t.Context()
-	for step, call := range map[string]func() error{
-		"ls-files":     func() error { _, err := p.Record(ctx, "s/b", ""); return err },
-		"for-each-ref": func() error { _, _, _, err := p.Find(ctx, "s/a"); return err },
-		"diff-tree":    func() error { _, err := p.Changed(ctx, id, id); return err },
-		"ls-tree":      func() error { _, err := p.Read(ctx, id, "a"); return err },
-		"read-tree": func() error {
-			dir, err := p.Export(ctx, t.TempDir(), id, id, nil)
-			snapshot.Remove(dir)
+// content returns the files below a directory by their names: "->" and the target of a link, "x " before the content of
+// a program.
+func content(t *testing.T, root string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	testkit.OK(t, filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
 			return err
+		}
+		name, _ := filepath.Rel(root, file)
+		info, _ := d.Info()
+		if d.Type() == fs.ModeSymlink {
+			target, err := os.Readlink(file)
+			files[name] = "->" + target
+			return err
+		}
+		raw, err := os.ReadFile(file)
+		if files[name] = string(raw); info.Mode()&0o100 != 0 {
+			files[name] = "x " + files[name]
+		}
+		return err
+	}))
+	return files
+}
+
+// A snapshot has what a script changed, and an export of the state before it, with the changed files, equals the
+// workspace after it.
+func TestChanged(t *testing.T) {
+	const isGit = "git init -q; git config user.email a@example.com; git config user.name a; git commit -q --allow-empty -m a; "
+	for name, tt := range map[string]struct {
+		before, change string
+		want           []string
+		hidden         bool // the workspace has files that no snapshot has
+	}{
+		"nothing, in an empty directory": {before: ":", change: ":"},
+		"added, changed, removed, empty": {before: "echo 1 >a; echo 1 >b", change: "rm a; echo 2 >b; mkdir d; : >d/c", want: []string{"a", "b", "d/c"}},
+		"odd names": {
+			before: "echo 1 >a",
+			change: `for name in -n ':(glob)*' ' a ' 'é' 'a\b' '"' 'git~1' "$(printf 'new\nline')"; do echo 1 >"./$name"; done`,
+			want:   []string{" a ", "\"", "-n", ":(glob)*", "a\\b", "git~1", "new\nline", "é"},
+		},
+		"links and programs":                    {before: "echo 1 >a; ln -s a l", change: "ln -sf /nowhere l; chmod +x a; ln -s . d", want: []string{"a", "d", "l"}},
+		"a file that becomes a directory":       {before: "echo 1 >a", change: "rm a; mkdir a; echo 1 >a/b", want: []string{"a", "a/b"}},
+		"a directory that becomes a file":       {before: "mkdir a; echo 1 >a/b", change: "rm -r a; echo 1 >a", want: []string{"a", "a/b"}},
+		"a directory that becomes a link":       {before: "mkdir -p a/c x/c; echo 1 | tee a/b a/c/d >x/b", change: "rm -r a; ln -s x a", want: []string{"a", "a/b", "a/c/d"}},
+		"a directory that becomes a repository": {before: "mkdir a; echo 1 >a/b", change: "git init -q a; echo 2 >a/b; echo 1 >a/c", want: []string{"a/b", "a/c"}, hidden: true},
+		"ignored":                               {before: "echo '*.log' >.gitignore", change: "echo 1 >a.log; mkdir -p node_modules .claude d/__pycache__; echo 1 | tee node_modules/a .claude/b >d/__pycache__/c; echo 1 >b", want: []string{"b"}, hidden: true},
+		"recorded, and ignored later":           {before: "echo 1 >a", change: "echo a >.gitignore; echo 2 >a", want: []string{".gitignore", "a"}},
+		"attributes": {
+			before: "printf '* text eol=lf ident export-ignore working-tree-encoding=UTF-16 filter=evil\\n' >.gitattributes; " + isGit + `git config filter.evil.clean 'touch ran'; git config filter.evil.smudge 'touch ran'`,
+			change: `printf 'a\r\n$Id$\n$Id: 1$\n' >a`, want: []string{"a"}, hidden: true,
+		},
+		"a nested repository": {
+			before: "git init -q n; echo 1 >n/a; mkdir n/node_modules; echo 1 >n/node_modules/x; " + isGit,
+			change: "echo 2 >n/a; echo 1 >n/new; git init -q n/m; echo 1 >n/m/c; git init -q o; echo '*.log' >o/.gitignore; echo 1 | tee o/a.log >o/b", want: []string{"n/a", "n/m/c", "n/new", "o/.gitignore", "o/b"}, hidden: true,
+		},
+		"configured programs": {
+			before: isGit + `git init -q n; echo 1 >n/a
+				for d in . n; do for c in core.fsmonitor core.sshCommand core.pager; do git -C $d config $c 'touch ran #'; done
+				for h in post-index-change pre-commit post-checkout reference-transaction; do printf '#!/bin/sh\ntouch ran\n' >$d/.git/hooks/$h; chmod +x $d/.git/hooks/$h; done; done`,
+			change: "echo 1 >b", want: []string{"b"}, hidden: true,
 		},
 	} {
-		if err := call(); err == nil || !strings.Contains(err.Error(), "git "+step+" of the snapshots in ") {
-			t.Errorf("%s: %v", step, err)
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t, tt.before)
+			before := w.snapshot("before", "")
+			w.sh(tt.change)
+			files := content(t, w.root)
+			after := w.snapshot("after", "")
+			got, err := w.Changed(t.Context(), before, after)
+			testkit.OK(t, err)
+			testkit.Equal(t, tt.want, got)
+			testkit.Equal(t, files, content(t, w.root)) // of the repository of the user too
+
+			dir, err := w.Export(t.Context(), t.TempDir(), before, after, got)
+			defer Remove(dir)
+			testkit.OK(t, err)
+			exported := content(t, dir)
+			if tt.hidden {
+				for _, name := range tt.want {
+					testkit.Equal(t, files[name], exported[name])
+				}
+			} else {
+				testkit.Equal(t, files, exported)
+			}
+			for _, name := range got {
+				text, err := w.Read(t.Context(), after, name)
+				testkit.OK(t, err)
+				testkit.Equal(t, strings.TrimPrefix(strings.TrimPrefix(exported[name], "x "), "->"), text)
+			}
+		})
+	}
+}
+
+// An export has installed packages by a link, and the files of another snapshot only where they are named.
+func TestExport(t *testing.T) {
+	w := newWorkspace(t, "mkdir node_modules; echo 1 | tee node_modules/p a b >c")
+	before := w.snapshot("before", "")
+	w.sh("echo 2 | tee a b; rm c; echo 2 >d")
+	dir, err := w.Export(t.Context(), t.TempDir(), before, w.snapshot("after", ""), []string{"a", "c", "absent"})
+	testkit.OK(t, err)
+	testkit.Equal(t, map[string]string{"a": "2\n", "b": "1\n", "node_modules": "->" + w.worktree + "/node_modules"}, content(t, dir))
+	Remove(dir)
+	Remove("")
+	_, err = os.Stat(dir)
+	testkit.Fails(t, err, "no such file")
+	testkit.Fails(t, testkit.Error(w.Export(t.Context(), filepath.Join(dir, "absent"), before, before, nil)), "no such file")
+	for _, ids := range [][2]string{{"absent", before}, {before, "absent"}} {
+		dir, err = w.Export(t.Context(), t.TempDir(), ids[0], ids[1], []string{"a"})
+		testkit.Fails(t, err, "git ")
+		Remove(dir)
+	}
+}
+
+// A snapshot is found by its whole name, with the message of its last Take; its id stays valid.
+func TestFind(t *testing.T) {
+	w := newWorkspace(t, "echo 1 >a")
+	first := w.snapshot("run/base/green", "first")
+	w.sh("echo 2 >a")
+	second := w.snapshot("run/base/green", "two\n\nlines")
+	id, message, found, err := w.Find(t.Context(), "run/base/green")
+	testkit.OK(t, err)
+	if id != second || message != "two\n\nlines" || !found {
+		t.Errorf("found %s %q, %v; want %s", id, message, found, second)
+	}
+	for _, name := range []string{"run/base", "run/base/gree", "run"} {
+		if _, _, found, err := w.Find(t.Context(), name); found || err != nil {
+			t.Errorf("%s: found %v, error %v", name, found, err)
 		}
 	}
-	for parent, names := range map[string][]string{filepath.Join(p.dir, "missing"): nil, t.TempDir(): {"a"}} {
-		dir, err := p.Export(ctx, parent, id, id, names)
-		snapshot.Remove(dir)
-		if err == nil {
-			t.Errorf("%s was written", parent)
-		}
+	text, err := w.Read(t.Context(), first, "a")
+	testkit.OK(t, err)
+	testkit.Equal(t, "1\n", text)
+	text, err = w.Read(t.Context(), first, "absent")
+	testkit.OK(t, err)
+	testkit.Equal(t, "", text)
+	testkit.Fails(t, testkit.Error(w.Changed(t.Context(), first, "absent")), "git diff-tree of the snapshots")
+	testkit.Fails(t, testkit.Error(w.Record(t.Context(), "not a name", "")), "git update-ref of the snapshots")
+}
+
+// Sessions of a workspace begin and record at the same time, also after a killed process left its lock.
+func TestSessionsAtTheSameTime(t *testing.T) {
+	w := newWorkspace(t, "mkdir .state; echo 1 >a")
+	state := filepath.Join(w.root, ".state") // in the workspace, and in no snapshot
+	var all sync.WaitGroup
+	for _, session := range []string{"a", "b", "c", "d"} {
+		all.Go(func() {
+			r, err := Open(t.Context(), state, w.root, session)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for _, name := range []string{"1", "2", "3"} {
+				if _, err := r.Record(t.Context(), session+"/"+name, ""); err != nil {
+					t.Error(err)
+				}
+			}
+		})
 	}
+	all.Wait()
+	r, err := Open(t.Context(), state, w.root, "a")
+	testkit.OK(t, err)
+	testkit.OK(t, os.WriteFile(r.index+".lock", nil, 0o600))
+	testkit.Fails(t, testkit.Error(r.Record(t.Context(), "a/4", "")), "index-a.lock")
+	r, err = Open(t.Context(), state, w.root, "a")
+	testkit.OK(t, err)
+	id, err := r.Record(t.Context(), "a/4", "")
+	testkit.OK(t, err)
+	dir, err := r.Export(t.Context(), t.TempDir(), id, id, nil)
+	testkit.OK(t, err)
+	testkit.Equal(t, map[string]string{"a": "1\n"}, content(t, dir))
+	left, err := filepath.Glob(filepath.Join(state, "snapshots", ".new-*"))
+	testkit.OK(t, err)
+	testkit.Equal(t, nil, left)
+}
+
+func TestOpenFails(t *testing.T) {
+	testkit.Fails(t, testkit.Error(Open(t.Context(), t.TempDir(), "/absent", "s")), "no such file")
+	file := filepath.Join(t.TempDir(), "file")
+	testkit.OK(t, os.WriteFile(file, nil, 0o600))
+	testkit.Fails(t, testkit.Error(Open(t.Context(), file, t.TempDir(), "s")), "not a directory")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	testkit.Fails(t, testkit.Error(Open(ended, t.TempDir(), t.TempDir(), "s")), "context canceled")
+	testkit.Fails(t, testkit.Error(newWorkspace(t, ":").Record(ended, "a", "")), "context canceled")
+	_, _, _, err := newWorkspace(t, ":").Find(ended, "a")
+	testkit.Fails(t, err, "context canceled")
+	t.Setenv("PATH", t.TempDir())
+	testkit.Fails(t, testkit.Error(Open(t.Context(), t.TempDir(), t.TempDir(), "s")), "the program git, which measures what changed, is missing")
 }

@@ -8,44 +8,64 @@ import (
 	"strings"
 )
 
-// testDirs are the directories whose files are tests or belong to them, by the conventions of Go, Python, JavaScript,
-// Rust, Java, Perl and Ruby.
-var testDirs = []string{"test", "tests", "__tests__", "testdata", "t", "spec", "__snapshots__"}
+// testDirs are the directories, in lower case, whose files are tests or belong to them, by the conventions of Go, Python,
+// JavaScript, Rust and Java. In otherDirs this holds by those of Perl and Ruby, but not for files of codeNames.
+var (
+	testDirs  = []string{"test", "tests", "__tests__", "__mocks__", "__fixtures__", "testdata", "__snapshots__"}
+	otherDirs = []string{"t", "spec"}
+	codeNames = []string{".go", ".py", ".rs", ".java", ".kt", ".cs"}
+)
 
 // testNames match the names of test files by the conventions of languages, and the configuration files of test runners,
 // which decide what runs.
 var testNames = []string{
-	"*_test.go",                                                                     // go help test
-	"test_*.py", "*_test.py", "conftest.py", "pytest.ini", "tox.ini", ".coveragerc", // docs.pytest.org, "Good Integration Practices"
-	"*.test.*", "*.spec.*", "jest.config.*", "vitest.config.*", ".mocharc*", // jestjs.io, vitest.dev, mochajs.org
-	"*Test.java", "Test*.java", "*Tests.java", "*TestCase.java", "*Test.kt", "*Test.cs", // Maven Surefire
-	"*_spec.rb", "*_test.rb", "*_test.rs",
+	"*_test.*", "*_spec.rb", // go help test; Rust, Ruby, C++, Dart, Elixir
+	"test_*.py", "tests.py", "conftest.py", "pytest.ini", ".pytest.ini", "tox.ini", ".coveragerc", // docs.pytest.org, "Good Integration Practices"; Django
+	"*.test.*", "*.spec.*", "jest.config.*", "jest.setup.*", "vitest.config.*", "vitest.setup.*", ".mocharc*", // jestjs.io, vitest.dev, mochajs.org
+	"*Test.java", "Test[A-Z]*.java", "*Tests.java", "*TestCase.java", "*[a-z0-9]IT.java", "*Test.kt", "*Tests.kt", // Maven Surefire and Failsafe
+	"*Test.cs", "*Tests.cs", "*Test.php", "phpunit.xml*", "*Tests.swift", "tests.rs", "*_tests.rs",
 }
 
-// sections begin the sections of files of a project that belong to test runners. The others may change with the code.
-var sections = map[string][]string{
-	"pyproject.toml": {"[tool.pytest", "[tool.coverage", "[tool.tox", "[tool.nox", "[[tool.tox"},
-	"setup.cfg":      {"[tool:pytest", "[coverage"},
-	"Cargo.toml":     {"[lib]", "[[test]]", "[profile.test"},
+// sections match the headers of the parts of files of a project that belong to test runners, and keys that stand for such
+// a header. The other parts may change with the code.
+var sections = map[string]*regexp.Regexp{
+	"pyproject.toml": regexp.MustCompile(`^\s*\[*[\s"']*tool[\s"']*\.[\s"']*(?:pytest|coverage|tox|nox)\b`),
+	"setup.cfg":      regexp.MustCompile(`^\[(?:tool:pytest|coverage)`),
+	"Cargo.toml":     regexp.MustCompile(`^\s*\[\s*(?:lib|\[\s*test|profile\s*\.\s*test)\b`),
 }
 
-// sectionLines returns the lines of the sections with the beginnings.
-func sectionLines(content string, beginnings []string) string {
-	var lines strings.Builder
-	inside := false
+// development matches the headers of packages for development, which tests may bring with them, and code may, too.
+var development = regexp.MustCompile(`^\s*\[\s*(?:target\..*)?(?:dev-dependencies|dependency-groups|project\.optional-dependencies|tool\.poetry\.(?:group|dev-dependencies))\b`)
+
+// lockFiles hold the versions of packages, which tests may bring with them.
+var lockFiles = []string{"go.mod", "go.sum", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "Cargo.lock", "uv.lock", "poetry.lock"}
+
+// header matches the line that begins a section.
+var header = regexp.MustCompile(`^\s*\[[^,]*\]\s*(?:#.*)?$`)
+
+// splitSections returns the lines that belong to test runners, and the other lines, both without empty lines. Packages
+// for development are in neither.
+func splitSections(content string, pattern *regexp.Regexp) (part, rest string) {
+	inside, ignored := false, false
 	for line := range strings.Lines(content) {
-		if header := strings.TrimSpace(line); strings.HasPrefix(header, "[") {
-			inside = slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(header, b) })
+		line = strings.TrimSpace(line)
+		belongs := pattern.MatchString(line)
+		if header.MatchString(line) {
+			inside, ignored = belongs, development.MatchString(line)
 		}
-		if inside {
-			lines.WriteString(line)
+		switch {
+		case line == "" || ignored:
+		case inside || belongs:
+			part += line + "\n"
+		default:
+			rest += line + "\n"
 		}
 	}
-	return lines.String()
+	return part, rest
 }
 
 // packageKeys are the members of package.json that belong to test runners.
-var packageKeys = []string{"scripts", "jest", "vitest", "mocha", "ava", "type"}
+var packageKeys = []string{"scripts", "jest", "vitest", "mocha", "ava", "tap", "type"}
 
 // Files says which files of a project are tests. The zero value knows the conventions of languages only.
 type Files struct {
@@ -56,24 +76,32 @@ type Files struct {
 
 // IsTest reports whether a file is a test, or decides which tests run.
 func (f Files) IsTest(name string) bool {
-	dirs := strings.Split(path.Dir(name), "/")
-	return slices.ContainsFunc(dirs, func(dir string) bool { return slices.Contains(testDirs, dir) }) ||
+	dirs := strings.Split(strings.ToLower(path.Dir(name)), "/")
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		return slices.Contains(testDirs, dir) || strings.HasSuffix(dir, ".tests") ||
+			slices.Contains(otherDirs, dir) && !slices.Contains(codeNames, path.Ext(name))
+	}) ||
 		slices.ContainsFunc(testNames, func(pattern string) bool { ok, _ := path.Match(pattern, path.Base(name)); return ok }) ||
 		matchesAny(f.Patterns, name) || f.namedByCommand(name)
 }
 
 // OnlyTests reports whether a change of a file concerns tests alone, or a file that may be added with them.
 func (f Files) OnlyTests(name, before, after string) bool {
-	if f.IsTest(name) || matchesAny(f.Support, name) {
+	if f.IsTest(name) || matchesAny(f.Support, name) || slices.Contains(lockFiles, path.Base(name)) {
 		return true
 	}
-	return path.Ext(name) == ".rs" && withoutRustTests(before) == withoutRustTests(after)
+	_, restBefore, hasParts := f.split(name, before)
+	_, restAfter, _ := f.split(name, after)
+	return hasParts && restBefore == restAfter
 }
 
 // commandWords separates the words of a command text.
 var commandWords = regexp.MustCompile(`[\s;&|()<>"'=]+`)
 
 func (f Files) namedByCommand(name string) bool {
+	if _, _, hasParts := f.split(name, ""); hasParts && path.Ext(name) != ".rs" {
+		return false // a manifest
+	}
 	words := commandWords.Split(f.Command, -1)
 	if slices.ContainsFunc(words, func(word string) bool { return word != "" && path.Clean(word) == name }) {
 		return true
@@ -83,83 +111,103 @@ func (f Files) namedByCommand(name string) bool {
 
 // matchesAny reports whether a file or one of its directories matches a pattern. A pattern without a slash matches names.
 func matchesAny(patterns []string, name string) bool {
-	for _, pattern := range patterns {
-		pattern = strings.TrimPrefix(strings.TrimSuffix(pattern, "/**"), "**/")
-		parts := strings.Split(name, "/")
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		parts := strings.Split(strings.TrimPrefix(path.Clean(pattern), "/"), "/")
+		if len(parts) == 1 {
+			parts = append([]string{"**"}, parts...)
+		}
+		return matches(parts, strings.Split(name, "/"))
+	})
+}
+
+// matches reports whether the first directories of a path match a pattern; ** matches any number of them.
+func matches(pattern, parts []string) bool {
+	switch {
+	case len(pattern) == 0:
+		return true
+	case pattern[0] == "**":
 		for i := range parts {
-			for j := i + 1; j <= len(parts); j++ {
-				if i > 0 && strings.Contains(pattern, "/") {
-					break
-				}
-				if ok, _ := path.Match(pattern, strings.Join(parts[i:j], "/")); ok {
-					return true
-				}
+			if matches(pattern[1:], parts[i:]) {
+				return true
 			}
 		}
+		return false
+	case len(parts) == 0:
+		return false
 	}
-	return false
+	ok, _ := path.Match(pattern[0], parts[0])
+	return ok && matches(pattern[1:], parts[1:])
 }
 
 // TestPart returns the part of a file that belongs to tests: everything of a test file, the settings of test runners in
 // a project's configuration, the test modules in Rust sources. It is "" where there is none.
 func (f Files) TestPart(name, content string) string {
-	base := path.Base(name)
-	switch beginnings := sections[base]; {
-	case f.IsTest(name):
+	if f.IsTest(name) {
 		return content
-	case beginnings != nil:
-		return sectionLines(content, beginnings)
-	case base == "package.json":
-		return packagePart(content)
-	case path.Ext(name) == ".rs":
-		return strings.Join(rustModules(content), "\n")
-	default:
-		return ""
 	}
+	part, _, _ := f.split(name, content)
+	return part
 }
 
-func packagePart(content string) string {
+// split returns the part of a file that belongs to tests, and its rest. hasParts is false for a file of another kind.
+func (f Files) split(name, content string) (part, rest string, hasParts bool) {
+	base := path.Base(name)
+	switch pattern := sections[base]; {
+	case pattern != nil:
+		part, rest = splitSections(content, pattern)
+	case base == "package.json":
+		part, rest = f.splitPackage(content)
+	case path.Ext(name) == ".rs":
+		part, rest = splitRust(content)
+	default:
+		return "", "", false
+	}
+	return part, rest, true
+}
+
+// splitPackage splits a package.json. Packages for development are in neither part: tests bring theirs with them.
+func (f Files) splitPackage(content string) (part, rest string) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal([]byte(content), &members) != nil {
-		return content
+		return content, content
 	}
-	kept := map[string]json.RawMessage{}
+	kept := map[string]any{}
 	for _, key := range packageKeys {
 		if v, ok := members[key]; ok {
 			kept[key] = v
 		}
+		delete(members, key)
 	}
-	part, err := json.Marshal(kept)
-	if err != nil {
-		return content
+	delete(members, "devDependencies")
+	var scripts map[string]string
+	if raw, ok := kept["scripts"].(json.RawMessage); ok && json.Unmarshal(raw, &scripts) == nil {
+		if kept["scripts"] = f.testScripts(scripts); len(f.testScripts(scripts)) == 0 {
+			delete(kept, "scripts")
+		}
 	}
-	return string(part)
+	return marshal(kept), marshal(members)
 }
 
-// rustModule matches the start of a test module, up to its brace (The Rust Book, 11.3).
-var rustModule = regexp.MustCompile(`#\[cfg\(test\)\]\s*(?:pub\s+)?mod\s+\w+\s*\{`)
-
-func withoutRustTests(content string) string {
-	for _, module := range rustModules(content) {
-		content = strings.Replace(content, module, "", 1)
+// marshal returns a map as text, "" for an empty one.
+func marshal[V any](members map[string]V) string {
+	if len(members) == 0 {
+		return ""
 	}
-	return strings.TrimSpace(content)
+	raw, _ := json.Marshal(members) //nolint:errchkjson // parts of a document that was read
+	return string(raw)
 }
 
-// rustModules returns the test modules of a Rust source, by their braces.
-func rustModules(content string) []string {
-	var modules []string
-	for _, at := range rustModule.FindAllStringIndex(content, -1) {
-		depth, end := 1, at[1]
-		for ; end < len(content) && depth > 0; end++ {
-			switch content[end] {
-			case '{':
-				depth++
-			case '}':
-				depth--
+// testScripts returns the scripts of tests, and the scripts that these or the command of the tests name.
+func (f Files) testScripts(scripts map[string]string) map[string]string {
+	kept, texts := map[string]string{}, []string{f.Command}
+	for i := 0; i < len(texts); i++ {
+		words := commandWords.Split(texts[i], -1)
+		for name, text := range scripts {
+			if _, ok := kept[name]; !ok && (strings.Contains(name, "test") || slices.Contains(words, name)) {
+				kept[name] = text
+				texts = append(texts, text)
 			}
 		}
-		modules = append(modules, content[at[0]:end])
 	}
-	return modules
+	return kept
 }

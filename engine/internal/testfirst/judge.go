@@ -3,6 +3,7 @@ package testfirst
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -39,9 +40,11 @@ func cheat(code, format string, args ...any) *Cheat {
 	return &Cheat{code, fmt.Sprintf(format, args...)}
 }
 
-// CheckNew judges failing tests: each new test fails, and because code is missing. declared are the tests of each changed
-// file, by reading it. It returns the new tests.
-func CheckNew(declared [][]string, base, now Run, maxPassRatio float64) (tests []string, c *Cheat) {
+// Declaration is the tests that a changed file declares now, and before the change, by reading it.
+type Declaration struct{ Now, Before []string }
+
+// CheckNew judges failing tests: each new test fails, and because code is missing. It returns the new tests.
+func CheckNew(declared []Declaration, base, now Run, maxPassRatio float64) (tests []string, c *Cheat) {
 	tests, unbuilt := newTests(declared, base, now)
 	if len(tests) == 0 {
 		return nil, cheat(CheatNothing, "no new test ran, at least one must fail")
@@ -51,10 +54,11 @@ func CheckNew(declared [][]string, base, now Run, maxPassRatio float64) (tests [
 	}
 	var passed, skipped []string
 	for _, name := range tests {
-		switch status(now, name) {
-		case Passed:
+		switch s := status(now, base, name); {
+		case slices.Contains(unbuilt, name): // a test of another file can have its name
+		case s == Passed:
 			passed = append(passed, name)
-		case Skipped:
+		case s == Skipped:
 			skipped = append(skipped, name)
 		}
 	}
@@ -67,49 +71,92 @@ func CheckNew(declared [][]string, base, now Run, maxPassRatio float64) (tests [
 	return tests, nil
 }
 
-// newTests returns the tests that the base does not have. Where no test of a file ran, because it does not build, its
-// declared tests stand for themselves and are in unbuilt too; names that runners print instead of them, such as that of
-// a package, are then left out.
-func newTests(declared [][]string, base, now Run) (tests, unbuilt []string) {
-	all := slices.Concat(declared...)
+// newTests returns the tests that the base does not have, or that passed there and fail now, since their file changed.
+// Where no test of a file ran, because it does not build, its declared tests stand for themselves and are in unbuilt
+// too; names that runners print instead of them, such as that of a package, are then left out.
+func newTests(declared []Declaration, base, now Run) (tests, unbuilt []string) {
+	var all []string
+	for _, d := range declared {
+		all = append(all, d.Now...)
+	}
 	for _, name := range slices.Sorted(maps.Keys(now.Tests)) {
 		isDeclared := func(d string) bool { return isTest(name, d) || strings.Contains(name, d+"/") }
-		if base.Tests[name] == "" && (len(all) == 0 || slices.ContainsFunc(all, isDeclared)) {
+		switch was := base.Tests[name]; {
+		case was == "" && len(all) == 0:
 			tests = append(tests, name)
+		case was == "" || was == Passed && now.Tests[name] == Failed:
+			if slices.ContainsFunc(all, isDeclared) {
+				tests = append(tests, name)
+			}
 		}
 	}
-	for _, names := range declared {
-		if !slices.ContainsFunc(names, func(name string) bool { return status(now, name) != "" }) {
-			unbuilt = append(unbuilt, slices.DeleteFunc(slices.Clone(names), func(name string) bool { return status(base, name) != "" })...)
-		}
+	for _, d := range declared {
+		unbuilt = append(unbuilt, d.unbuilt(tests, base, now)...)
 	}
 	return append(tests, unbuilt...), unbuilt
 }
 
-// status returns the worst status of the tests with a name, printed or declared; "" if none ran.
-func status(r Run, test string) string {
+// unbuilt returns the added tests of a file of which no test is new; if none was added, those of the base that are absent
+// now. Tests of other files may have the same names.
+func (d Declaration) unbuilt(tests []string, base, now Run) []string {
+	isDeclared := func(name string) bool {
+		return slices.ContainsFunc(d.Now, func(d string) bool { return isTest(name, d) })
+	}
+	if slices.ContainsFunc(tests, isDeclared) {
+		return nil
+	}
+	var names []string
+	for _, name := range d.Now {
+		if !slices.Contains(d.Before, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		return names
+	}
+	for _, name := range slices.Sorted(maps.Keys(base.Tests)) {
+		if base.Tests[name] == Passed && now.Tests[name] == "" && isDeclared(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// status returns the status of the test with a printed name, "" if none ran. For a declared name it is the worst status
+// of its tests that the base does not have.
+func status(r, base Run, test string) string {
+	order := []string{"", Passed, Skipped, Failed}
 	if s := r.Tests[test]; s != "" {
 		return s
 	}
 	worst := ""
 	for name, s := range r.Tests {
-		if isTest(name, test) && slices.Index([]string{"", Passed, Skipped, Failed}, s) > slices.Index([]string{"", Passed, Skipped, Failed}, worst) {
+		if base.Tests[name] == "" && isTest(name, test) && slices.Index(order, s) > slices.Index(order, worst) {
 			worst = s
 		}
 	}
 	return worst
 }
 
+// variant matches the name of a subtest or of a test with parameters, up to the part that may differ between two runs.
+var variant = regexp.MustCompile(`^(.+?\.Test\w*/|[^\[]+\[)`)
+
 // CheckRan returns a cheat unless the tests of RED, and those of the base that did not fail, all ran and were not skipped.
-// Failing tests are no cheat: the check itself reports them.
+// Failing tests are no cheat: the check itself reports them. Of a test of the base with variants, one of them is enough: their names
+// can contain a port or an address.
 func CheckRan(tests []string, base, now Run) *Cheat {
+	variants := map[string]bool{"": false}
+	for name := range now.Tests {
+		variants[variant.FindString(name)] = variant.MatchString(name)
+	}
 	var absent, skipped []string
 	for _, name := range slices.Concat(tests, slices.Sorted(maps.Keys(base.Tests))) {
-		switch s := status(now, name); {
+		switch s := status(now, base, name); {
 		case base.Tests[name] == Failed: // possibly the name of a package that did not build
-		case s == "":
+		case s == "" && base.Tests[name] != "" && variants[variant.FindString(name)]:
+		case s == "" && !slices.Contains(absent, name):
 			absent = append(absent, name)
-		case s == Skipped && base.Tests[name] != Skipped:
+		case s == Skipped && base.Tests[name] != Skipped && !slices.Contains(skipped, name):
 			skipped = append(skipped, name)
 		}
 	}
@@ -123,18 +170,23 @@ func CheckRan(tests []string, base, now Run) *Cheat {
 	}
 }
 
-// CheckWithout judges a run of the tests on the code of before: each of the tests must not pass there.
-func CheckWithout(tests []string, before Run) *Cheat {
+// CheckWithout judges a run of the tests on the code of before: each of the tests must not pass there, one of them if some is
+// set. A test that passed in the base is not judged, since another test can have its name. It returns the tests that do
+// not pass.
+func CheckWithout(tests []string, base, before Run, some bool) (failing []string, c *Cheat) {
 	var passed []string
 	for _, name := range tests {
-		if status(before, name) == Passed {
+		switch {
+		case status(before, base, name) != Passed:
+			failing = append(failing, name)
+		case base.Tests[name] != Passed:
 			passed = append(passed, name)
 		}
 	}
-	if len(passed) == 0 {
-		return nil
+	if len(passed) == 0 || some && len(failing) > 0 {
+		return failing, nil
 	}
-	return cheat(CheatPasses, "%s passes without the code that it tests", list(passed))
+	return failing, cheat(CheatPasses, "%s passes without the code that it tests", list(passed))
 }
 
 // Fixed returns the tests that show a fix: they failed or were absent before, and pass now.

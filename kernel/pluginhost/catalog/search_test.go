@@ -178,17 +178,20 @@ func TestPlaces(t *testing.T) {
 	compare(t, want, got)
 }
 
-func TestConfigDir(t *testing.T) {
+func TestUserDirs(t *testing.T) {
 	t.Setenv("HOME", "/home/u")
-	tests := map[string]string{
-		"":         "/home/u/.config/agent-pipelines",
-		"/xdg":     "/xdg/agent-pipelines",
-		"relative": "/home/u/.config/agent-pipelines",
-	}
-	for xdg, want := range tests {
-		t.Setenv("XDG_CONFIG_HOME", xdg)
-		got, err := ConfigDir()
-		require(t, err == nil && got == want, xdg, got, err)
+	for variable, tt := range map[string]struct {
+		dir  func() (string, error)
+		home string
+	}{
+		"XDG_CONFIG_HOME": {ConfigDir, "/home/u/.config/agent-pipelines"},
+		"XDG_STATE_HOME":  {StateDir, "/home/u/.local/state/agent-pipelines"},
+	} {
+		for xdg, want := range map[string]string{"": tt.home, "/xdg": "/xdg/agent-pipelines", "relative": tt.home} {
+			t.Setenv(variable, xdg)
+			got, err := tt.dir()
+			require(t, err == nil && got == want, variable, xdg, got, err)
+		}
 	}
 }
 

@@ -88,24 +88,19 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, dirName), err
 }
 
-// StateDir returns the user's directory for data that must not be lost, $XDG_STATE_HOME/agent-pipelines if that is
-// absolute, else ~/.local/state/agent-pipelines (XDG Base Directory Specification 0.8).
-func StateDir() (string, error) {
-	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, dirName), nil
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home, err = registeredHome()
-	}
-	return filepath.Join(home, ".local", "state", dirName), err
-}
+// StateDir returns the user's directory for data that must not be lost on every system: $XDG_STATE_HOME/agent-pipelines if
+// that is absolute, else ~/.local/state/agent-pipelines (XDG Base Directory Specification 0.8).
+func StateDir() (string, error) { return userDir("XDG_STATE_HOME", ".local", "state") }
 
-// ConfigDir returns the user's configuration directory on every system: $XDG_CONFIG_HOME/agent-pipelines if
-// that is absolute, else ~/.config/agent-pipelines. Without HOME, as under cron, the home directory comes from
-// the system's list of users, because an empty variable must not disable the user's plugins.lock.
-func ConfigDir() (string, error) {
-	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+// ConfigDir returns the user's configuration directory on every system: $XDG_CONFIG_HOME/agent-pipelines if that is
+// absolute, else ~/.config/agent-pipelines.
+func ConfigDir() (string, error) { return userDir("XDG_CONFIG_HOME", ".config") }
+
+// userDir returns our directory in the one that a variable names, else in a directory below the home. Without HOME, as under
+// cron, the home directory comes from the system's list of users, because an empty variable must not disable the user's
+// plugins.lock.
+func userDir(variable string, belowHome ...string) (string, error) {
+	if dir := os.Getenv(variable); filepath.IsAbs(dir) {
 		return filepath.Join(dir, dirName), nil
 	}
 	home, err := os.UserHomeDir()
@@ -113,10 +108,9 @@ func ConfigDir() (string, error) {
 		home, err = registeredHome()
 	}
 	if err != nil {
-		return "", failure.New(failure.ConfigInvalid, "find the user's configuration: %w", err).
-			WithHint("set HOME or XDG_CONFIG_HOME")
+		return "", failure.New(failure.ConfigInvalid, "find the user's directories: %w", err).WithHint("set HOME or %s", variable)
 	}
-	return filepath.Join(home, ".config", dirName), nil
+	return filepath.Join(home, filepath.Join(belowHome...), dirName), nil
 }
 
 // registeredHome returns the home directory in the system's list of users.

@@ -109,6 +109,7 @@ func TestCheck(t *testing.T) {
 		{"one of them passes", `{"type": "tests", "run": "cat many.json; : go test -json ./...", "files": ["mod/old_test.go"], "expect": "none_pass"}`, Facts{Reason: "1 of 1 tests passed, none should", ExitCode: exitCode(0), Counts: testCounts(1, 0, 0), PassedTests: []string{"example.com/m.TestOld"}, Output: "--- FAIL"}},
 		{"none of them is run", `{"type": "tests", "run": "cat many.json; : go test -json ./...", "files": ["mod/empty_test.go"], "expect": "none_pass"}`, Facts{Reason: "no test ran, at least one must fail", ExitCode: exitCode(0), Counts: testCounts(0, 0, 0), Output: "--- FAIL"}},
 		{"Python's unittest reports to stderr", `{"type": "tests", "run": "printf 'test_a (t.T.test_a) ... ok\\n\\nRan 1 test in 0.001s\\n\\nOK\\n' >&2"}`, Facts{Passed: true, ExitCode: exitCode(0), Counts: testCounts(1, 0, 0), PassedTests: []string{"t.T.test_a"}, Output: "test_a (t.T.test_a) ... ok\n\nRan 1 test in 0.001s\n\nOK"}},
+		{"all names", `{"type": "tests", "run": "cat passed.json failed.json; exit 1", "names": true, "isolated": true}`, Facts{Reason: "1 of 2 tests failed", ExitCode: exitCode(1), Counts: testCounts(1, 1, 0), Failed: []string{"p.TestB"}, PassedTests: []string{"p.TestA"}, Tests: map[string]string{"p.TestA": "passed", "p.TestB": "failed"}, Output: "--- PASS\nb_test.go:7: no"}},
 		{"pytest without a test", `{"type": "tests", "run": "echo; echo 'no tests ran in 0.01s'; exit 5", "expect": "none_pass"}`, Facts{Reason: "no test ran, at least one must fail", ExitCode: exitCode(5), Counts: testCounts(0, 0, 0), Output: "no tests ran in 0.01s"}},
 		{"as many warnings as allowed", `{"type": "command", "command": "echo a.c: Warning: x; echo 3 warnings", "expect": {"max_warnings": 1}}`, Facts{Passed: true, ExitCode: exitCode(0), Counts: map[string]int{"warnings": 1}, Output: "a.c: Warning: x\n3 warnings"}},
 		{"too many warnings", `{"type": "command", "command": "echo warning: x; echo warning: x", "expect": {"max_warnings": 1}}`, Facts{Reason: "2 warnings, 1 are allowed", ExitCode: exitCode(0), Counts: map[string]int{"warnings": 2}, Output: "warning: x\nwarning: x"}},
@@ -218,6 +219,10 @@ func TestFactsAreSmall(t *testing.T) {
 	facts, err := runCheck(t, firingtest.Request(t, flood, nil))
 	if err != nil {
 		t.Fatal(err)
+	}
+	withNames, err := runCheck(t, firingtest.Request(t, strings.Replace(flood, "{", `{"names": true, `, 1), nil))
+	if err != nil || len(withNames.Tests) != 19_999 || len(withNames.Output) < 200_000 || len(withNames.Output) > maxOutputWithNames {
+		t.Errorf("error %v, %d names, output of %d bytes", err, len(withNames.Tests), len(withNames.Output))
 	}
 	raw, err := json.Marshal(facts)
 	if err != nil || len(raw) > 10_000 {

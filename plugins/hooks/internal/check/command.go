@@ -14,8 +14,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// maxOutput limits the command's output in the facts, in bytes.
-const maxOutput = 4 << 10
+// maxOutput limits the command's output in the facts, in bytes; maxOutputWithNames does so beside the names of all tests.
+const (
+	maxOutput          = 4 << 10
+	maxOutputWithNames = 256 << 10
+)
 
 // warning matches a line with a warning, as compilers and linters print it.
 var warning = regexp.MustCompile(`(?i)\bwarning\b`)

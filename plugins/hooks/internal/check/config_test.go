@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firingtest"
@@ -67,6 +69,43 @@ func TestValidate(t *testing.T) {
 		{`{"type": "file", "path": "a", "files": ["a"]}`, "has no files"},
 		{`{"type": 7}`, "want a string"},
 	})
+}
+
+// Only the command of the tests gets the option for names, not another one of the text.
+func TestCommandWithNames(t *testing.T) {
+	for text, want := range map[string]string{
+		"go vet ./... && go test $(go list ./...)": "go vet ./... && go test -json $(go list ./...)",
+		"(go test -C sub ./...);go  test -v .":     "(go test -C sub -json ./...);go  test -json -v .",
+		"go test -json ./...":                      "go test -json ./...",
+		"cargo test; echo 'x go testing'":          "cargo test; echo 'x go testing'",
+		"python3 -m unittest":                      "python3 -m unittest -v",
+		"(python3 -m unittest discover -s tests)":  "(python3 -m unittest discover -v -s tests)",
+		"python3 -m unittest; true":                "python3 -m unittest -v; true",
+		"python3 -m unittesting":                   "python3 -m unittesting",
+	} {
+		for names, want := range map[bool]string{false: text, true: want} {
+			if got := (Config{Command: text, Names: names}).commandWithNames(); got != want {
+				t.Errorf("names %v: %s, want %s", names, got, want)
+			}
+		}
+	}
+}
+
+func TestReporterVariables(t *testing.T) {
+	t.Setenv("PYTEST_ADDOPTS", "-x")
+	t.Setenv("PYTHONPATH", "/lib")
+	for _, tt := range []struct {
+		config Config
+		want   map[string]string
+	}{
+		{Config{Isolated: true}, nil},
+		{Config{Names: true}, map[string]string{"PYTEST_ADDOPTS": "-x -vv -rfEpxX"}},
+		{Config{Names: true, Isolated: true}, map[string]string{"PYTEST_ADDOPTS": "-x -vv -rfEpxX --rootdir=. --confcutdir=.", "PYTHONPATH": "/d:/d/src:/lib"}},
+	} {
+		if diff := cmp.Diff(tt.want, tt.config.reporterVariables("/d")); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", tt.config, diff)
+		}
+	}
 }
 
 // The schema is written by hand, so it must declare the keys that the struct reads.

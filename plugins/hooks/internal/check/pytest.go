@@ -22,8 +22,11 @@ var (
 	pytestNone  = regexp.MustCompile(`^(?:=+ )?no tests (?:ran|collected)`)
 	pytestCount = regexp.MustCompile(`(\d{1,8}) [a-z ]*?([a-z]+)(?:, |$)`)
 	pytestPass  = regexp.MustCompile(`^(?:(\S.*::.*) (?:PASSED|XPASS)(?: +\[[^\]]*\])?|\[gw\d+\] \[[^\]]*\] (?:PASSED|XPASS) (.+))$`)
-	pytestSkip  = regexp.MustCompile(`^(\S.*::\S+) (?:SKIPPED|XFAIL)\b`)
+	pytestOther = regexp.MustCompile(`^(?:(\S.*?::.*?) (SKIPPED|XFAIL|FAILED|ERROR)(?: .*)?|\[gw\d+\] \[[^\]]*\] (SKIPPED|XFAIL|FAILED|ERROR) (.+))$`)
 )
+
+// pytestStatus are the statuses of the outcomes that have no passed test.
+var pytestStatus = map[string]string{"SKIPPED": statusSkipped, "XFAIL": statusSkipped, "FAILED": statusFailed, "ERROR": statusFailed}
 
 func beginsPytest(line []byte) bool {
 	text := []byte(firing.PlainText(line))
@@ -43,8 +46,8 @@ func (p *pytest) readLine(line []byte) []byte {
 	default:
 		if m := pytestPass.FindStringSubmatch(text); m != nil {
 			p.tally.namePassed(m[1] + m[2])
-		} else if m := pytestSkip.FindStringSubmatch(text); m != nil {
-			p.tally.name(m[1], statusSkipped)
+		} else if m := pytestOther.FindStringSubmatch(text); m != nil {
+			p.tally.name(m[1]+m[4], pytestStatus[m[2]+m[3]])
 		}
 	}
 	return line
@@ -73,6 +76,8 @@ func (p *pytest) readSummaryLine(text string) {
 		p.tally.nameFailed(nodeID(test))
 	case "PASSED", "XPASS":
 		p.tally.namePassed(nodeID(test))
+	case "XFAIL":
+		p.tally.name(nodeID(test), statusSkipped)
 	}
 }
 

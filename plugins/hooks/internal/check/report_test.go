@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -100,11 +101,11 @@ func TestRecordedReports(t *testing.T) {
 		{"cargo-nocapture", formatCargo, counts{2, 1, 1, []string{"tests::bad"}, []string{"tests::ok", "tests::panics"}}},
 		{"cargo-passed", formatCargo, counts{1, 0, 0, nil, []string{"tests::ok"}}},
 		{"unittest", formatUnittest, counts{3, 6, 2, append(slices.Clone(pythonFailed), "test_a.T.test_xpass", "and 1 more"), nil}},
-		{"unittest-verbose", formatUnittest, counts{3, 6, 2, append(slices.Clone(pythonFailed), "test_a.T.test_xpass", "and 1 more"), []string{"test_a.T.test_ok", "and 2 more"}}},
-		{"unittest-313", formatUnittest, counts{3, 6, 2, append(slices.Clone(pythonFailed), "test_a.T.test_xpass", "and 1 more"), []string{"test_a.T.test_ok", "and 2 more"}}},
-		{"unittest-38", formatUnittest, counts{3, 6, 2, append(slices.Clone(pythonFailed), "and 2 more"), []string{"test_a.T.test_ok", "and 2 more"}}},
+		{"unittest-verbose", formatUnittest, counts{3, 6, 2, append(slices.Clone(pythonFailed), "test_a.T.test_xpass", "and 1 more"), pythonPassed}},
+		{"unittest-313", formatUnittest, counts{3, 6, 2, append(slices.Clone(pythonFailed), "test_a.T.test_xpass", "and 1 more"), pythonPassed}},
+		{"unittest-38", formatUnittest, counts{3, 6, 2, append(slices.Clone(pythonFailed), "and 2 more"), pythonPassed}},
 		{"unittest-import", formatUnittest, counts{0, 1, 0, []string{"unittest.loader._FailedTest.test_b"}, nil}},
-		{"unittest-passed", formatUnittest, counts{2, 0, 0, nil, []string{"test_a.T.test_ok", "and 1 more"}}},
+		{"unittest-passed", formatUnittest, counts{2, 0, 0, nil, []string{"test_a.T.test_ok", "test_a.T.test_doc"}}},
 		{"unittest-none", formatUnittest, counts{}},
 		{"unittest-313-none", formatUnittest, counts{}},
 	}
@@ -119,6 +120,52 @@ func TestRecordedReports(t *testing.T) {
 				formats = formats[:1] // with format auto the report counts as TAP
 			}
 			checkCounts(t, string(text), tt.want, formats...)
+		})
+	}
+}
+
+// Each test has a status by its name, also a test that does not count. The wanted names have a comma between them.
+func TestNames(t *testing.T) {
+	for name, tt := range map[string]struct{ format, text, passed, failed, skipped string }{
+		"go-passes":        {passed: "m/ok.TestA,m/ok.TestA/x_y", skipped: "m/ok.TestA/z"},
+		"go-fails":         {failed: "m/bad.TestA,m/bad.TestA/sub,m/exits.TestA,m/nobuild"},
+		"junit-node":       {passed: "test.adds,test.inner ok", failed: "test.fails # hash,test.inner bad", skipped: "test.later,test.skipped"},
+		"pytest-verbose":   {passed: "test_a.py::TestC::test_in,test_a.py::test_ok,test_a.py::test_par[a b],test_a.py::test_xpass", failed: "test_a.py::test_err,test_a.py::test_no,test_a.py::test_par[c - d]", skipped: "test_a.py::test_skip,test_a.py::test_xfail"},
+		"unittest-verbose": {passed: "test_a.T.test_doc,test_a.T.test_ok,test_a.T.test_print", failed: "test_a.S.setUpClass,test_a.T.test_bad,test_a.T.test_err,test_a.T.test_sub,test_a.T.test_xpass", skipped: "test_a.T.test_skip,test_a.T.test_xfail"},
+		"tap-node":         {passed: "adds,inner ok", failed: `fails # hash \,inner bad,suite`, skipped: "later,skipped"},
+		"node-spec":        {passed: "adds,inner ok,ℹ pass 9", failed: "fails # hash,inner bad", skipped: "skipped"},
+		"node-tap":         {format: formatNode, passed: "adds,inner ok,ℹ pass 9", failed: "fails # hash,inner bad", skipped: "later,skipped"},
+		"cargo":            {passed: "outer,src/lib.rs - add,tests::ok,tests::panics", failed: "tests::bad", skipped: "tests::later"},
+		"a worse status":   {text: "1..3\nok 1 a\nok 2 a # SKIP\nok 3 a\n", skipped: "a"},
+		"a docstring after a failure, and output that looks like a test": {
+			text:   "test_a (t.T.test_a) ... FAIL\ntest_b (t.T.test_b)\nDoc. ... skipped 'later'\ntest_c (t.T.test_c) ... \nword (x)\nok\nFAIL: test_a (t.T.test_a)\nRan 3 tests in 0.001s\n\nFAILED (failures=1, skipped=1)\n",
+			passed: "t.T.test_c", failed: "t.T.test_a", skipped: "t.T.test_b",
+		},
+		"pytest with workers, spaces, and -r": {
+			text:   "=== test session starts ===\n[gw0] [ 50%] SKIPPED a.py::a \na.py::b[1 2] XFAIL (why) [ 60%]\na.py::c FAILED   [ 70%]\n= short test summary info =\nPASSED a.py::d\nXFAIL a.py::e - why\n1 failed, 1 passed in 0.10s\n",
+			passed: "a.py::d", failed: "a.py::c", skipped: "a.py::a,a.py::b[1 2],a.py::e",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tt.text == "" {
+				raw, err := os.ReadFile("testdata/reports/" + name + ".txt")
+				if err != nil {
+					t.Fatal(err)
+				}
+				tt.text = string(raw)
+			}
+			found, err := readReport(newReport(tt.format), tt.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			names := map[string][]string{}
+			for _, name := range slices.Sorted(maps.Keys(found.tests)) {
+				names[found.tests[name]] = append(names[found.tests[name]], name)
+			}
+			got := [3]string{strings.Join(names[statusPassed], ","), strings.Join(names[statusFailed], ","), strings.Join(names[statusSkipped], ",")}
+			if diff := cmp.Diff([3]string{tt.passed, tt.failed, tt.skipped}, got); diff != "" {
+				t.Errorf("passed, failed, skipped (-want +got):\n%s", diff)
+			}
 		})
 	}
 }
@@ -181,6 +228,9 @@ func FuzzTAP(f *testing.F) {
 
 // pythonFailed are the failed tests in the recordings of unittest; two subtests of the last test fail.
 var pythonFailed = []string{"test_a.S.setUpClass", "test_a.T.test_err", "test_a.T.test_bad", "test_a.T.test_sub"}
+
+// pythonPassed are the passed tests in the recordings of unittest -v: one has a docstring, one prints.
+var pythonPassed = []string{"test_a.T.test_doc", "test_a.T.test_ok", "test_a.T.test_print"}
 
 func FuzzUnittest(f *testing.F) {
 	addRecordings(f, formatUnittest)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// tap reads the Test Anything Protocol, versions 12 to 14 (testanything.org). The indented points of subtests do
-// not count, because the point of their test sums them up; they have names. A point marked todo counts as skipped.
+// tap reads the Test Anything Protocol, versions 12 to 14 (testanything.org). The indented points of subtests
+// have names and do not count, because the point of their test sums them up. A point marked todo counts as skipped.
 type tap struct {
 	tally         results
 	plannedPoints int // the sum of the plans
@@ -20,6 +20,7 @@ type tap struct {
 var (
 	tapPoint     = regexp.MustCompile(`^(not )?ok(?:[ \t]+(\d+))?(?:[ \t]+-)?(?:[ \t]+(.*))?$`)
 	tapNumbered  = regexp.MustCompile(`^(not )?ok \d+( |$)`)
+	tapNested    = regexp.MustCompile(`^(?: {4})+(?:not )?ok \d+(?: |$)`)
 	tapPlan      = regexp.MustCompile(`^1\.\.(\d+)\s*(?:#.*)?$`)
 	tapVersion   = regexp.MustCompile(`^TAP version \d+\s*$`)
 	tapBail      = regexp.MustCompile(`(?i)^bail out!\s*(.*)$`)
@@ -41,6 +42,9 @@ func (t *tap) readLine(line []byte) []byte {
 	switch {
 	case isPoint:
 		t.addPoint(p)
+	case tapNested.Match(bare):
+		p, _ := readPoint(bytes.TrimSpace(bare))
+		t.tally.name(p.name, p.status())
 	case tapPlan.Match(bare):
 		n, err := strconv.Atoi(string(tapPlan.FindSubmatch(bare)[1]))
 		if err == nil && n <= maxPlan {
@@ -48,24 +52,8 @@ func (t *tap) readLine(line []byte) []byte {
 		}
 	case tapBail.Match(bare):
 		t.tally.addFailed("Bail out! " + string(tapBail.FindSubmatch(bare)[1]))
-	default:
-		t.nameSubtest(bytes.TrimLeft(bare, " \t"))
 	}
 	return line
-}
-
-// nameSubtest records the status of a subtest's point, which does not count.
-func (t *tap) nameSubtest(line []byte) {
-	p, isPoint := readPoint(line)
-	switch {
-	case !isPoint || !tapNumbered.Match(line):
-	case p.skipped:
-		t.tally.name(p.name, statusSkipped)
-	case p.failed:
-		t.tally.name(p.name, statusFailed)
-	default:
-		t.tally.name(p.name, statusPassed)
-	}
 }
 
 // maxPlan is the highest number of planned tests that is accepted.
@@ -73,10 +61,10 @@ const maxPlan = 10_000_000
 
 func (t *tap) addPoint(p point) {
 	t.points++
-	switch {
-	case p.skipped:
+	switch p.status() {
+	case statusSkipped:
 		t.tally.addSkipped(p.name)
-	case p.failed:
+	case statusFailed:
 		t.tally.addFailed(p.name)
 	default:
 		t.tally.addPassed(p.name)
@@ -87,6 +75,17 @@ func (t *tap) addPoint(p point) {
 type point struct {
 	failed, skipped bool
 	name            string
+}
+
+func (p point) status() string {
+	switch {
+	case p.skipped:
+		return statusSkipped
+	case p.failed:
+		return statusFailed
+	default:
+		return statusPassed
+	}
 }
 
 // readPoint parses a line without surrounding white space.
@@ -100,7 +99,7 @@ func readPoint(line []byte) (point, bool) {
 	p := point{
 		failed:  len(m[1]) > 0,
 		skipped: bytes.HasPrefix(directive, []byte("skip")) || bytes.HasPrefix(directive, []byte("todo")),
-		name:    tapEscapes.Replace(string(bytes.TrimSpace(name))),
+		name:    tapEscapes.Replace(string(bytes.TrimSpace(tapDirective.ReplaceAll(name, nil)))),
 	}
 	p.name = cmp.Or(p.name, strings.TrimSpace("test "+string(m[2])))
 	return p, true

@@ -19,6 +19,9 @@ import (
 // stderr.
 func measureTests(ctx context.Context, runner *firing.Runner, config Config, req sdk.HookRequest) (Facts, error) {
 	printed := &firing.TailBuffer{Max: maxOutput}
+	if config.Names { // the message of a compiler may stand before the output of all tests
+		printed.Max = maxOutputWithNames
+	}
 	if err := checkInside(req.WorkDir, config.Files); err != nil {
 		return Facts{}, err
 	}
@@ -122,16 +125,24 @@ func unexpectedReason(expect string, total results, end cliagent.End) string {
 	}
 }
 
-// unittestCommand matches Python's unittest in a shell text, with its subcommand.
-var unittestCommand = regexp.MustCompile(`(-m\s+unittest(?:\s+discover)?)(\s|$)`)
+// unittestCommand matches Python's unittest in a shell text, with its subcommand, goTestCommand matches go test, with -C,
+// which must be its first flag.
+var (
+	unittestCommand = regexp.MustCompile(`(-m\s+unittest(?:\s+discover)?)([\s;&|)]|$)`)
+	goTestCommand   = regexp.MustCompile(`(?:^|[\s;&|(])go\s+test\b(?:\s+--?C[\s=]\S+)?`)
+)
 
 // commandWithNames returns the command, which prints the names of all tests if names is set and the runner has an option
-// for that.
+// for that. The option is in the command: a variable such as GOFLAGS changes other commands of the text, too.
 func (c Config) commandWithNames() string {
 	if !c.Names {
 		return c.Command
 	}
-	return unittestCommand.ReplaceAllString(c.Command, "$1 -v$2")
+	text := unittestCommand.ReplaceAllString(c.Command, "$1 -v$2")
+	if !strings.Contains(text, "-json") {
+		text = goTestCommand.ReplaceAllString(text, "$0 -json")
+	}
+	return text
 }
 
 // reporterVariables returns the variables that make runners print the names of all tests, if names is set.
@@ -139,15 +150,12 @@ func (c Config) reporterVariables(dir string) map[string]string {
 	if !c.Names {
 		return nil
 	}
-	options := os.Getenv("PYTEST_ADDOPTS") + " -vv"
+	options := os.Getenv("PYTEST_ADDOPTS") + " -vv -rfEpxX"
 	v := map[string]string{}
 	if c.Isolated { // before installed packages that refer to the project, and its conftest.py
 		v["PYTHONPATH"] = strings.Join([]string{dir, filepath.Join(dir, "src"), os.Getenv("PYTHONPATH")}, string(os.PathListSeparator))
 		options += " --rootdir=. --confcutdir=."
 	}
 	v["PYTEST_ADDOPTS"] = strings.TrimSpace(options)
-	if goCommand.MatchString(c.Command) && !strings.Contains(c.Command, "-json") {
-		v["GOFLAGS"] = strings.TrimSpace(os.Getenv("GOFLAGS") + " -json")
-	}
 	return v
 }

@@ -16,6 +16,7 @@ type unittest struct {
 	ranTests    int      // tests of the run, by its line "Ran"
 	failedTests []string // distinct failed tests of the run
 	passedTests int      // passed tests of the run, by -v
+	running     string   // the test of -v whose result follows on a later line, after its docstring or its own output
 	awaitsEnd   bool     // between the line "Ran" and the result
 	began       bool
 }
@@ -26,7 +27,8 @@ var (
 	unittestCount  = regexp.MustCompile(`([a-z][a-z ]*)=(\d{1,8})`)
 	unittestHeader = regexp.MustCompile(`^(FAIL|ERROR|UNEXPECTED SUCCESS): ([^\s(]+) \(([^()]+)\)`)
 	unittestTest   = regexp.MustCompile(`^([^\s(]+) \(([^()]+)\)`)
-	unittestSkip   = regexp.MustCompile(`(?:^|\.\.\. )(?:skipped |expected failure)`)
+	unittestSkip   = regexp.MustCompile(`(?:^|\.\.\. )(?:skipped .*|expected failure)$`)
+	unittestBad    = regexp.MustCompile(`(?:^|\.\.\. )(?:FAIL|ERROR|unexpected success)$`)
 	unittestOK     = regexp.MustCompile(`(?:^|\.\.\. )ok$`)
 )
 
@@ -48,15 +50,29 @@ func (u *unittest) readLine(line []byte) []byte {
 		u.awaitsEnd, u.began = true, true
 	case unittestHeader.MatchString(text):
 		u.addFailure(unittestHeader.FindStringSubmatch(text))
-	case unittestTest.MatchString(text) && unittestOK.MatchString(text):
-		m := unittestTest.FindStringSubmatch(text)
-		u.passedTests++
-		u.tally.namePassed(fullTestName(m[1], m[2]))
-	case unittestTest.MatchString(text) && unittestSkip.MatchString(text):
-		m := unittestTest.FindStringSubmatch(text)
-		u.tally.name(fullTestName(m[1], m[2]), statusSkipped)
+	default:
+		u.readVerbose(text)
 	}
 	return line
+}
+
+// readVerbose reads a line of -v.
+func (u *unittest) readVerbose(text string) {
+	if m := unittestTest.FindStringSubmatch(text); m != nil && (u.running == "" || strings.Contains(text, " ... ")) {
+		u.running = fullTestName(m[1], m[2])
+	}
+	switch {
+	case u.running == "":
+	case unittestBad.MatchString(text): // its header follows
+		u.running = ""
+	case unittestOK.MatchString(text):
+		u.passedTests++
+		u.tally.namePassed(u.running)
+		u.running = ""
+	case unittestSkip.MatchString(text):
+		u.tally.name(u.running, statusSkipped)
+		u.running = ""
+	}
 }
 
 // addFailure reads the header of a failure. A subtest has the name of its test.
@@ -87,7 +103,7 @@ func (u *unittest) closeRun(counts string) {
 	u.tally.failed += numbers["failures"] + numbers["errors"] + numbers["unexpected successes"]
 	u.tally.skipped += skipped
 	u.tally.passed += max(u.passedTests, u.ranTests-len(u.failedTests)-skipped-numbers["unexpected successes"], 0)
-	u.ranTests, u.failedTests, u.passedTests, u.awaitsEnd = 0, nil, 0, false
+	u.ranTests, u.failedTests, u.passedTests, u.running, u.awaitsEnd = 0, nil, 0, "", false
 }
 
 // results counts an incomplete report as failed.
