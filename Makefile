@@ -204,11 +204,12 @@ fuzz: ## run every fuzz target for FUZZTIME (default 60s)
 
 # The coverage of a package counts all tests of kernel and engine: a package is often tested through the one above it. It
 # also counts the command's scripts; AGENT_PIPELINES_SCRIPTS_COVER makes them build the binary with -cover. The tests of
-# kernel and engine run twice, since their counters would take most of the time under the race detector.
+# kernel and engine run twice, since their counters would take most of the time under the race detector: there -short leaves
+# long searches by one goroutine to the second run.
 cover: COVERED = $(MODULE_PREFIX)/kernel/...,$(MODULE_PREFIX)/engine/...
 cover: imports ## race, and check that the tests and the command's scripts cover 90 % of each package of kernel and engine
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && mkdir "$$dir/tests" "$$dir/scripts" && \
-	AGENT_PIPELINES_SCRIPTS_COVER="$$dir/scripts" $(IN_MEMORY) $(RACE) work && \
+	AGENT_PIPELINES_SCRIPTS_COVER="$$dir/scripts" $(IN_MEMORY) $(RACE) -short work && \
 	$(IN_MEMORY) $(GO) test $(PATIENT) -vet=off -count=1 -p 4 -exec "env GOCOVERDIR=$$dir/tests" -coverpkg='$(COVERED)' ./kernel/... ./engine/... -args -test.gocoverdir="$$dir/tests" && \
 	$(GO) tool covdata percent -i="$$dir/tests,$$dir/scripts" -pkg='$(COVERED)' | $(ENOUGH)
 

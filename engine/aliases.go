@@ -1,9 +1,13 @@
 package engine
 
 import (
+	"io"
+
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/messages"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/signing"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/sources"
@@ -25,6 +29,30 @@ type RepairOptions = session.RepairOptions
 
 // Repair describes the recovered session and the repair.
 type Repair = session.Repair
+
+// Verification is the result of the check of a session's journal.
+type Verification = session.Verification
+
+// Keys are the keys that sign a user's messages to sessions, and the keys that the user trusts.
+type Keys = signing.Keys
+
+// Key is a public key.
+type Key = signing.Key
+
+// UserKeys returns the keys of the user who runs this program. It reads and writes nothing.
+func UserKeys() Keys { return signing.UserKeys() }
+
+// NewKey returns the public key with a text, for [Keys].Trust. The name may be "".
+func NewKey(public, name string) (Key, error) { return signing.NewKey(public, name) }
+
+// Resolution is an answer to an escalation, read from a file.
+type Resolution = question.Resolution
+
+// ReadResolution reads a resolution, which has at most 64 KiB. The error is a [Diagnostics] if it is not valid; file is
+// the name in it.
+func ReadResolution(file string, from io.Reader) (Resolution, error) {
+	return question.ReadFrom(file, from)
+}
 
 // AnswerOptions is an answer to a question.
 type AnswerOptions = messages.AnswerOptions

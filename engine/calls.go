@@ -52,6 +52,13 @@ func (e *Engine) Repair(ctx context.Context, o RepairOptions) (*Repair, error) {
 	return e.sessions.Repair(ctx, o)
 }
 
+// Verify checks whether a session's journal was changed. If accept is set, it accepts all present lines as they are, so
+// that the session can be resumed. The error wraps [ErrLocked] if accept is set and a kernel holds
+// the session, and [ErrNoSession] if it does not exist.
+func (e *Engine) Verify(ctx context.Context, name string, accept bool) (*Verification, error) {
+	return e.sessions.Verify(ctx, name, accept)
+}
+
 // RemoveSession removes all files of a session for good. The error wraps [ErrLocked] if a kernel holds the
 // session, and [ErrNoSession] if it does not exist. Processes left by a dead kernel are ended first, and external
 // resources of the session's strategies are released where possible.

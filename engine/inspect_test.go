@@ -122,7 +122,7 @@ func TestArtifacts(t *testing.T) {
 	if err != nil || !strings.Contains(list[2].Problem, "differs from the recorded file") || list[2].Valid {
 		t.Errorf("of a changed file: %+v, %v", list[2], err)
 	}
-	if _, err := e.ReadArtifact("demo", list[2]); failure.KindOf(err) != failure.StateCorrupt {
+	if _, err := e.ReadArtifact("demo", list[2]); failure.KindOf(err) != failure.Tampered {
 		t.Errorf("reading it: %v", err)
 	}
 }

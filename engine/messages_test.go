@@ -1,16 +1,20 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/enginetest"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/signing"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -64,7 +68,7 @@ func TestMessagesAfterTheEnd(t *testing.T) {
 		}
 		defer dir.Close()
 		for _, m := range []inbox.Message{{Action: inbox.Abort}, {Action: inbox.Feedback, Text: "well done"}} {
-			if _, err := inbox.Post(dir, m); err != nil {
+			if _, err := inbox.Post(dir, inbox.Run{Keys: signing.UserKeys()}, m); err != nil {
 				t.Error(err)
 			}
 		}
@@ -78,6 +82,17 @@ func TestMessagesAfterTheEnd(t *testing.T) {
 	l := testkit.Must(store.AcquireLock(p, "demo", store.LockOptions{}))
 	wantError(t, e.PauseSession(t.Context(), "demo", "", "ann"), engine.ErrTerminal)
 	wantEmptyInbox(t, root)
+
+	// A kernel that has not written its kernel_start may begin another run: the message waits for that.
+	lock := p.Abs(store.LockFile("demo"))
+	text := testkit.Must(os.ReadFile(lock))
+	other := bytes.ReplaceAll(text, fmt.Append(nil, os.Getpid()), []byte("1"))
+	testkit.OK(t, os.WriteFile(lock, other, 0o600))
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	wantError(t, e.PauseSession(ctx, "demo", "", "ann"), context.DeadlineExceeded)
+	wantEmptyInbox(t, root)
+	testkit.OK(t, os.WriteFile(lock, text, 0o600))
 	if err := l.Release(); err != nil {
 		t.Error(err)
 	}
@@ -200,7 +215,7 @@ func TestRejectionBeforeResume(t *testing.T) {
 	dir := testkit.Must(project.Open(s.Name))
 	defer dir.Close()
 	q := r.Questions[0]
-	testkit.Must(inbox.Post(dir, inbox.Message{Action: inbox.Answer, Question: q.ID, Answer: event.AnswerReject, Digest: q.Digest}))
+	testkit.Must(inbox.Post(dir, inbox.Run{ID: r.RunID, Keys: signing.UserKeys()}, inbox.Message{Action: inbox.Answer, Question: q.ID, Answer: event.AnswerReject, Digest: q.Digest}))
 	before := len(prompts(s))
 	if r, err := s.Engine.Resume(t.Context(), engine.ResumeOptions{Session: s.Name}); err != nil || r.Status != state.Aborted {
 		t.Errorf("%+v, %v", r, err)

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	// examples do not isolate themselves from the user's files
-	err = errors.Join(os.Setenv("XDG_CONFIG_HOME", home), os.Setenv("XDG_CACHE_HOME", home), os.Unsetenv("AGENT_PIPELINES_PLUGIN_DIR"))
+	err = errors.Join(os.Setenv("XDG_CONFIG_HOME", home), os.Setenv("XDG_CACHE_HOME", home), os.Setenv("XDG_STATE_HOME", home), os.Unsetenv("AGENT_PIPELINES_PLUGIN_DIR"))
 	if err != nil {
 		panic(err)
 	}

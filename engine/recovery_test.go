@@ -239,7 +239,8 @@ func tailLost(journal [][]byte, damaged []byte) bool {
 	return last < int64(len(journal))
 }
 
-// U048: a damaged session completes with a resume. If the resume is refused, its hint names the repair that helps.
+// U048, U326: a damaged session completes with a resume after the user has accepted its journal. If no place to continue is
+// certain, the hint names the repair that helps.
 func TestDamagedSessionContinues(t *testing.T) {
 	w := stopSessionAt(t, "c", 2, false)
 	finished := w.completedIterations(t)
@@ -291,8 +292,14 @@ func TestDamagedSessionContinues(t *testing.T) {
 				if err != nil || !result.Success {
 					t.Fatalf("resume after the repair: %+v, %v", result, err)
 				}
-			} else if err != nil || !result.Success {
-				t.Fatalf("resume: %+v, %v", result, err)
+			} else {
+				if failure.KindOf(err) != failure.Tampered || !strings.Contains(failure.From(err).Hint, failure.Next("session verify", "demo", "--accept").String()) {
+					t.Fatalf("resume of a damaged journal: %+v, %v", result, err)
+				}
+				testkit.Must(e.Verify(t.Context(), "demo", true))
+				if result, err = e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
+					t.Fatalf("resume: %+v, %v", result, err)
+				}
 			}
 			if len(repeated) > 0 {
 				t.Errorf("made again: %v", repeated)
@@ -315,8 +322,9 @@ func TestFlippedByte(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(w.dir(), name), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
+		_ = testkit.Error(e.Verify(t.Context(), "demo", true)) // fails for a journal that cannot be read
 		_, err := e.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"})
-		if f := failure.From(err); err != nil && (f.Hint == "" || f.Kind != failure.StateCorrupt) && name != "plan.json" {
+		if f := failure.From(err); err != nil && (f.Hint == "" || f.Kind != failure.StateCorrupt && f.Kind != failure.Tampered) && name != "plan.json" {
 			t.Fatalf("resume: %v, %+v", err, f)
 		}
 		if _, err := e.Status("demo"); err != nil && failure.KindOf(err) != failure.StateCorrupt {

@@ -77,15 +77,19 @@ func (r *runner) finishEffect(ctx context.Context, done effectResult) error {
 	return err
 }
 
-// pauseOnSystemFailure pauses a run whose effect ended because the machine ran out of resources. Further work would
-// fail, too. The effect is repeated after the resume.
+// pauseOnSystemFailure pauses a run whose effect ended because the machine ran out of resources or a recorded file was
+// changed. Further work would fail, too. The effect is repeated after the resume.
 func (r *runner) pauseOnSystemFailure(ctx context.Context, e event.Event) error {
 	d := event.SystemFailure(e)
 	if d == nil || r.st.Stop != nil || r.st.Status != state.Running {
 		return nil
 	}
+	kind := state.PauseError
+	if d.ErrorType == string(failure.Tampered) {
+		kind = state.PauseTampered
+	}
 	return r.commit(ctx, event.New(event.Control, nil, "", event.ControlData{
-		Action: "pause", Kind: string(state.PauseError), Reason: fmt.Sprintf("%s; %s (%s)", d.Message, d.Remedy, d.ErrorType),
+		Action: "pause", Kind: string(kind), Reason: fmt.Sprintf("%s; %s (%s)", d.Message, d.Remedy, d.ErrorType),
 	}))
 }
 

@@ -85,6 +85,10 @@ type ToolCall struct {
 	Paths []string `json:"paths,omitempty"`
 	// Command is the command line of a terminal command, unchanged.
 	Command string `json:"command,omitempty"`
+	// Destructive marks a call that may lose work which nothing restores. Only a user allows it, whatever the policy says.
+	Destructive bool `json:"destructive,omitempty"`
+	// External marks a call that is also of [CategoryExternal], beside its category; the stricter decision counts.
+	External bool `json:"external,omitempty"`
 	// Preview is shown to the user who approves the call, such as a unified diff; at most
 	// [MaxPreview] bytes. Reason is the agent's own reason. Both are stored only with the question to
 	// the user, not with the call.

@@ -30,7 +30,8 @@ type Needs struct {
 	Environment []string `json:"environment,omitempty"`
 }
 
-// AllVariables in [Needs] stands for the user's whole environment.
+// AllVariables in [Needs] stands for the user's environment without the variables whose names mark secrets. The user names
+// secrets in the component's configuration.
 const AllVariables = "*"
 
 // IsEmpty reports whether the component has no needs.

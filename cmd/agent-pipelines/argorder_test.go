@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,8 +34,7 @@ func TestArrange(t *testing.T) {
 		{"--log-level debug plugins list", "plugins --log-level debug list"},
 	} {
 		t.Run(tt.line, func(t *testing.T) {
-			var l Commands
-			got := arrange(newParser(&l, cli.Console{}).Model, strings.Fields(tt.line))
+			got := arrange(newParser(cli.Console{}).Model, strings.Fields(tt.line))
 			compare(t, tt.want, strings.Join(got.args, " "))
 		})
 	}
@@ -44,16 +44,14 @@ func TestArrangeHelp(t *testing.T) {
 	for text, want := range map[string]bool{
 		"loop -h": true, "--help": true, "tail s --help": true, "loop -- --help": false, "loop --context --help": false, "loop x": false,
 	} {
-		var l Commands
-		got := arrange(newParser(&l, cli.Console{}).Model, strings.Fields(text))
+		got := arrange(newParser(cli.Console{}).Model, strings.Fields(text))
 		require(t, got.help == want, text, got.help)
 	}
 }
 
 // No flag may be a switch in one verb and take a value in another, because arrange does not know the verb yet.
 func TestFlagsMeanTheSameEverywhere(t *testing.T) {
-	var l Commands
-	model := newParser(&l, cli.Console{}).Model
+	model := newParser(cli.Console{}).Model
 	isSwitch := map[string]bool{}
 	var walk func(node *kong.Node)
 	walk = func(node *kong.Node) {
@@ -74,8 +72,7 @@ func FuzzArrange(f *testing.F) {
 	f.Add("--provider\x00mock\x00loop\x00x\x00--\x00y")
 	f.Fuzz(func(t *testing.T, text string) {
 		args := strings.Split(text, "\x00")
-		var l Commands
-		a := arrange(newParser(&l, cli.Console{}).Model, args)
+		a := arrange(newParser(cli.Console{}).Model, args)
 		count := map[string]int{}
 		for _, arg := range args {
 			count[arg]++
@@ -90,4 +87,27 @@ func FuzzArrange(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The grammar of one verb parses its command lines as the whole grammar does.
+func TestVerbParser(t *testing.T) {
+	whole := newParser(cli.Console{}).Model
+	for _, verb := range whole.Children {
+		if verb.Name == cli.StageCommand {
+			require(t, newVerbParser(cli.Console{}, verb.Name) == nil, verb.Name)
+			continue
+		}
+		for _, name := range append([]string{verb.Name}, verb.Aliases...) {
+			alone := newVerbParser(cli.Console{}, name)
+			require(t, alone != nil && len(alone.Model.Children) == 1, name)
+			require(t, slices.Equal(leaves(alone.Model.Node), leaves(&kong.Node{Children: []*kong.Node{verb}})), name)
+			got, want := alone.Model.Children[0], verb
+			require(t, slices.EqualFunc(slices.Concat(got.AllFlags(false)...), slices.Concat(want.AllFlags(false)...), func(a, b *kong.Flag) bool {
+				return a.Name == b.Name && a.Short == b.Short && a.Default == b.Default
+			}), name)
+		}
+	}
+	for _, name := range []string{"", "no-such-verb", "--json", "Loop"} {
+		require(t, newVerbParser(cli.Console{}, name) == nil, name)
+	}
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/completion"
@@ -11,11 +14,10 @@ import (
 
 // execute runs the verb of a command line and returns the exit code.
 func execute(ctx context.Context, args []string, c cli.Console) cli.Exit {
-	var l Commands
 	out := &cli.Output{Writer: c.Stdout}
 	c.Stdout = out
-	a := &cli.App{Console: c, Parser: newParser(&l, c), Bundled: bundled}
-	err := dispatch(ctx, a, &l, args)
+	a := &cli.App{Console: c, Parser: sync.OnceValue(func() *kong.Kong { return newParser(c) }), Bundled: bundled}
+	err := dispatch(ctx, a, args)
 	if err != nil && !errors.Is(out.Fault(), err) {
 		a.PrintError(err)
 		if a.JSON && out.Fault() != nil { // standard output is lost: repeat on standard error
@@ -35,27 +37,45 @@ func execute(ctx context.Context, args []string, c cli.Console) cli.Exit {
 	return cli.ExitFor(lost)
 }
 
-// dispatch parses the command line and runs its verb.
-func dispatch(ctx context.Context, a *cli.App, l *Commands, args []string) error {
-	arranged := arrange(a.Parser.Model, args)
+// dispatch parses the command line and runs its verb. If the verb comes first and all is well, its part of the grammar
+// suffices.
+func dispatch(ctx context.Context, a *cli.App, args []string) error {
 	a.GlobalFlags = early(args)
+	if len(args) > 0 {
+		if parser := newVerbParser(a.Console, args[0]); parser != nil && !arrange(parser.Model, args).help {
+			if err := a.CheckAmbiguous(parser.Model.Node, args[0]); err != nil {
+				return err
+			}
+			if parsed, err := parser.Parse(args); err == nil {
+				return runVerb(ctx, a, parsed)
+			}
+		}
+	}
+	parser := a.Parser()
+	arranged := arrange(parser.Model, args)
 	if arranged.help {
-		return a.Help(deepen(a.Parser.Model.Node, arranged))
+		return a.Help(deepen(parser.Model.Node, arranged))
 	}
 	if arranged.verb == "" && len(args) == 0 {
 		a.Code = cli.ExitUsage
 		return a.Usage(a.Stderr, "")
 	}
-	if err := a.CheckAmbiguous(arranged.verb); err != nil {
+	if err := a.CheckAmbiguous(parser.Model.Node, arranged.verb); err != nil {
 		return err
 	}
-	parsed, err := a.Parser.Parse(arranged.args)
+	parsed, err := parser.Parse(arranged.args)
 	if err != nil {
 		return explainParseError(a, arranged, err)
 	}
+	return runVerb(ctx, a, parsed)
+}
+
+// runVerb runs the verb of a parsed command line.
+func runVerb(ctx context.Context, a *cli.App, parsed *kong.Context) error {
+	l, grammar := parsed.Model.Target.Interface().(Commands)
 	a.GlobalFlags, a.Selected = l.GlobalFlags, parsed.Selected()
-	v, ok := a.Selected.Target.Addr().Interface().(cli.Verb)
-	if !ok {
+	v, verb := a.Selected.Target.Addr().Interface().(cli.Verb)
+	if !grammar || !verb {
 		return errors.New("internal error: command has no run method")
 	}
 	return v.Run(ctx, a)
@@ -84,7 +104,7 @@ func explainParseError(a *cli.App, arranged arrangement, err error) error {
 	).Replace(err.Error())
 	near := ""
 	if word, stray := strings.CutPrefix(text, "unexpected argument "); stray && !strings.Contains(text, "did you mean") {
-		if child := completion.Command(a.Parser.Model.Node, verb); child != nil {
+		if child := completion.Command(a.Parser().Model.Node, verb); child != nil {
 			near = cli.DidYouMean(word, cli.CommandNames(child))
 		}
 	}

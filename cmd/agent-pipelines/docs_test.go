@@ -98,11 +98,11 @@ func parsePage(t *testing.T, name, text string) *docPage {
 		}
 		for _, s := range fenceCommands(b) {
 			if alone {
-				p.script.WriteString("rm -rf \"$ASIDE\" && cp -a . \"$ASIDE\"\n")
+				p.script.WriteString("rm -rf \"$ASIDE\" \"$ASIDE.state\" && cp -a . \"$ASIDE\" && mkdir -p ~/.local/state && cp -a ~/.local/state \"$ASIDE.state\"\n")
 			}
 			p.script.WriteString(s.line + "\nprintf '\\036%d\\n' $?\n")
 			if alone {
-				p.script.WriteString("find . -mindepth 1 -delete && cp -a \"$ASIDE\"/. .\n")
+				p.script.WriteString("find . -mindepth 1 -delete && cp -a \"$ASIDE\"/. . && rm -rf ~/.local/state && cp -a \"$ASIDE.state\" ~/.local/state\n")
 			}
 			p.steps = append(p.steps, s)
 		}

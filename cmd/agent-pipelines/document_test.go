@@ -38,14 +38,13 @@ var withoutDocument = map[string]string{
 // A8, U294: every verb with output prints JSON too. A new verb needs its documents in internal/document, or a reason in
 // withoutDocument.
 func TestEveryVerbHasADocument(t *testing.T) {
-	var l Commands
 	documents := map[string]bool{}
 	for _, s := range document.Shapes() {
 		for _, verb := range s.Commands {
 			documents[verb] = true
 		}
 	}
-	verbs := leaves(newParser(&l, cli.Console{Stdout: io.Discard, Stderr: io.Discard}).Model.Node)
+	verbs := leaves(newParser(cli.Console{Stdout: io.Discard, Stderr: io.Discard}).Model.Node)
 	for _, verb := range verbs {
 		_, excused := withoutDocument[verb]
 		require(t, documents[verb] != excused, verb, documents[verb], excused)
@@ -214,8 +213,7 @@ func parses(command string) error {
 	if len(words) == 0 || words[0] != cli.Program {
 		return fmt.Errorf("it does not begin with %s", cli.Program)
 	}
-	var l Commands
-	p := newParser(&l, cli.Console{Stdout: io.Discard, Stderr: io.Discard})
+	p := newParser(cli.Console{Stdout: io.Discard, Stderr: io.Discard})
 	arranged := arrange(p.Model, words[1:])
 	if arranged.help {
 		return nil
@@ -226,8 +224,7 @@ func parses(command string) error {
 
 // verbName returns the verb of a command line in the form of [leaves].
 func verbName(args []string) string {
-	var l Commands
-	p := newParser(&l, cli.Console{Stdout: io.Discard, Stderr: io.Discard})
+	p := newParser(cli.Console{Stdout: io.Discard, Stderr: io.Discard})
 	arranged := arrange(p.Model, args)
 	if parsed, err := p.Parse(arranged.args); err == nil {
 		var names []string
@@ -287,10 +284,9 @@ func TestScriptingPage(t *testing.T) {
 
 // documentTable returns a table with a row for each verb that has documents.
 func documentTable() string {
-	var l Commands
 	var b strings.Builder
 	b.WriteString("| verb | documents |\n|---|---|\n")
-	for _, verb := range leaves(newParser(&l, cli.Console{Stdout: io.Discard, Stderr: io.Discard}).Model.Node) {
+	for _, verb := range leaves(newParser(cli.Console{Stdout: io.Discard, Stderr: io.Discard}).Model.Node) {
 		var links []string
 		for _, s := range document.Shapes() {
 			if slices.Contains(s.Commands, verb) {

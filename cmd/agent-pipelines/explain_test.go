@@ -76,8 +76,7 @@ func TestExplanationsNameCommands(t *testing.T) {
 	found := regexp.MustCompile("`(?:"+cli.Program+" )([^`]+)`").FindAllStringSubmatch(explain.Document, -1)
 	require(t, len(found) >= 20, len(found))
 	for _, m := range found {
-		var l Commands
-		parser := newParser(&l, cli.Console{Getenv: func(string) string { return "" }})
+		parser := newParser(cli.Console{Getenv: func(string) string { return "" }})
 		args := strings.Fields(strings.ReplaceAll(m[1], "'TEXT'", "TEXT"))
 		arranged := arrange(parser.Model, args)
 		_, err := parser.Parse(arranged.args)

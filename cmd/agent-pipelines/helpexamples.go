@@ -12,7 +12,7 @@ import (
 // own examples, because one of them is a command line of another program.
 var helpExamples = map[string][]string{
 	"abort":           {"abort my-session"},
-	"answer":          {"answer my-session q-1a2b3c4d approve", `answer my-session q-1a2b3c4d "use the name of the table"`},
+	"answer":          {"answer my-session q-1a2b3c4d approve", `answer my-session q-1a2b3c4d "use the name of the table"`, "answer my-session --from-file resolution.yaml"},
 	"approve":         {"approve my-session", "approve my-session --resume", `approve my-session --context "mind the tests"`},
 	"artifacts":       {"artifacts my-session", "artifacts my-session --stage spec --output spec.yaml"},
 	"attach":          {"attach my-session", "attach my-session --lines 100"},
@@ -33,6 +33,11 @@ var helpExamples = map[string][]string{
 	"help":            {"help start", "help plugins lock", "help exit-codes"},
 	"implement":       {`implement "a login page with a rate limit" --iterate`, "implement --from-spec specs/login.yaml", `implement "a login page" --exit-after red`},
 	"init":            {"init", "init --name nightly --provider codex", "init --list", "init --example feedback --dir try-feedback"},
+	"keys":            {"keys", "keys list"},
+	"keys list":       {"keys list"},
+	"keys remove":     {"keys remove laptop"},
+	"keys show":       {"keys show"},
+	"keys trust":      {"keys trust ed25519:11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo --name laptop"},
 	"lint":            {"lint", "lint pipeline first", "lint loop first-work", "lint .claude/pipelines/first.yaml"},
 	"list":            {"list", "list 0", "list --status failed,crashed", "list --json"},
 	"loop":            {"loop first-work my-session 5 --foreground", `loop first-work my-session --detach --context "tidy up"`, "loop first-work my-session 3 --foreground --provider mock"},
@@ -69,6 +74,7 @@ var helpExamples = map[string][]string{
 	"session":         {"session history my-session", "session rm my-session", "session prune --older 30d"},
 	"session history": {"session history my-session", "session history my-session --json"},
 	"session prune":   {"session prune --older 30d", "session prune --older 2w --dry-run"},
+	"session verify":  {"session verify my-session", "session verify my-session --json"},
 	"session rm":      {"session rm my-session", "session rm one two"},
 	"stages":          {"stages list", "stages show spec", "stages new threats --artifact threat_model", "stages lint"},
 	"stages lint":     {"stages lint", "stages lint threats"},

@@ -39,7 +39,7 @@ func TestHelpExamples(t *testing.T) {
 }
 
 func newTestParser() *kong.Kong {
-	return newParser(&Commands{}, cli.Console{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }})
+	return newParser(cli.Console{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }})
 }
 
 // parseExamples returns the lines below "Examples:".

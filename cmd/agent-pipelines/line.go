@@ -1,6 +1,11 @@
 package main
 
 import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strings"
+
 	"github.com/alecthomas/kong"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
@@ -44,12 +49,12 @@ type Commands struct {
 	Tail       look.Tail          `cmd:"" aliases:"logs" help:"Print and follow a session's events (also: logs)."`
 	Repair     decide.Repair      `cmd:"" help:"Repair a session with damaged files."`
 	List       look.List          `cmd:"" aliases:"runs" help:"List the sessions of the project (also: runs)."`
-	Sessions   look.Session       `cmd:"" name:"session" help:"Show a session's history; remove sessions."`
+	Sessions   look.Session       `cmd:"" name:"session" help:"Show, verify and remove sessions."`
 	Metrics    look.Metrics       `cmd:"" help:"Show the time, tokens and cost of sessions."`
 	Lint       author.Lint        `cmd:"" help:"Check stages and pipelines."`
 	Stages     author.Stages      `cmd:"" help:"List, show, check and create stages."`
 	Pipelines  author.Pipelines   `cmd:"" name:"pipelines" help:"List, show and copy pipelines."`
-	DryRun     author.DryRun      `cmd:"" help:"Preview a run without running it."`
+	DryRun     author.DryRun      `cmd:"" name:"dry-run" help:"Preview a run without running it."`
 	Graph      author.Graph       `cmd:"" help:"Draw a pipeline."`
 	CrashTest  author.CrashTest   `cmd:"" name:"crashtest" help:"Crash-test a pipeline: kill and resume mock runs."`
 	Config     machine.Config     `cmd:"" help:"Show or change the settings of config.yaml."`
@@ -61,6 +66,7 @@ type Commands struct {
 	Doctor     machine.Doctor     `cmd:"" help:"Check whether runs can start."`
 	MCP        machine.MCP        `cmd:"" name:"mcp" help:"Serve the verbs as MCP tools for agents."`
 	Trust      machine.Trust      `cmd:"" help:"Trust the plugins and settings of a directory."`
+	Keys       machine.Keys       `cmd:"" help:"Show your signing key; trust keys of others."`
 	Explain    machine.Explain    `cmd:"" help:"Explain an error code and its remedy."`
 	Completion machine.Completion `cmd:"" name:"completion" help:"Print the completion script of a shell."`
 	Complete   machine.Complete   `cmd:"" name:"__complete" hidden:"" help:"Print completions of a command line."`
@@ -70,15 +76,37 @@ type Commands struct {
 }
 
 // newParser returns the parser of the grammar. It panics on a mistake in the grammar.
-func newParser(l *Commands, c cli.Console) *kong.Kong {
-	parser := kong.Must(l,
+func newParser(c cli.Console) *kong.Kong {
+	parser := buildParser(c)
+	illustrate(parser.Model.Node, "")
+	return parser
+}
+
+// newVerbParser returns the parser of the grammar with this verb alone, and nil if no verb has the name. It has no help. To
+// build the whole grammar would take a quarter of the time of a short command.
+func newVerbParser(c cli.Console, verb string) *kong.Kong {
+	var others []string
+	grammar := reflect.TypeFor[Commands]()
+	for i := range grammar.NumField() {
+		field := grammar.Field(i)
+		name, aliases := cmp.Or(field.Tag.Get("name"), strings.ToLower(field.Name)), strings.Split(field.Tag.Get("aliases"), ",")
+		if !field.Anonymous && name != verb && !slices.Contains(aliases, verb) {
+			others = append(others, field.Name)
+		}
+	}
+	if verb == "" || verb == cli.StageCommand || len(others) == grammar.NumField()-1 {
+		return nil
+	}
+	return buildParser(c, kong.IgnoreFields(`^Commands\.(?:`+strings.Join(others, "|")+`)$`))
+}
+
+func buildParser(c cli.Console, options ...kong.Option) *kong.Kong {
+	return kong.Must(&Commands{}, append(options,
 		kong.Name(cli.Program),
 		kong.Description("Run pipelines of coding agents, durably. See also `help exit-codes` and `help environment`."),
 		kong.NoDefaultHelp(),
 		kong.Writers(c.Stdout, c.Stderr),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, FlagsLast: true, WrapUpperBound: 100}),
 		kong.Exit(func(int) {}),
-	)
-	illustrate(parser.Model.Node, "")
-	return parser
+	)...)
 }

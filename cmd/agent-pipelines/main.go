@@ -9,8 +9,10 @@ import (
 	"os"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	_ "github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/firstheap"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/plugins"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 )
 
 func main() {
@@ -20,5 +22,6 @@ func main() {
 	if code, served := plugins.Serve(bundled, os.Args[1:]); served {
 		os.Exit(code)
 	}
+	serve.DenyMemoryAccess() // the environment holds the secrets of the user, and agents run as the user
 	os.Exit(int(execute(context.Background(), os.Args[1:], cli.Console{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv})))
 }

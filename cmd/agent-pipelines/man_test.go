@@ -20,7 +20,7 @@ import (
 func TestManual(t *testing.T) {
 	p := newTestParser()
 	pages := map[string]string{}
-	for _, page := range machine.Manual((&cli.App{Parser: p})) {
+	for _, page := range machine.Manual((&cli.App{Parser: func() *kong.Kong { return p }})) {
 		checkRoff(t, page)
 		pages[page.File] = plainRoff(page.Text)
 	}

@@ -62,7 +62,7 @@ func mcpConnect(t *testing.T, project, mock string, options *mcp.ClientOptions, 
 	t.Helper()
 	cmd := exec.Command(filepath.Join(programs, "bin", "agent-pipelines"), append([]string{"mcp", "serve"}, flags...)...)
 	cmd.Dir, cmd.Stderr = project, os.Stderr
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "MOCK_CONFIG="+filepath.Join(project, mock), "API_TOKEN="+mcpSecret, "USER=anna")
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_STATE_HOME="+filepath.Join(programs, "state"), "MOCK_CONFIG="+filepath.Join(project, mock), "API_TOKEN="+mcpSecret, "USER=anna")
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, options)
 	session := must(client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil))
 	t.Cleanup(func() { _ = session.Close() })

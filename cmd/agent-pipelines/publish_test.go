@@ -34,9 +34,9 @@ var publish = sync.OnceValues(func() (publication, error) {
 	if err := release(repository); err != nil {
 		return publication{}, err
 	}
-	// Without the workspace, go may choose other versions of modules: this downloads the missing ones.
+	// A new module is tidied, which needs the modules of the tests of other modules, too: this downloads the missing ones.
 	for _, dir := range []string{".", "../../plugin-sdk"} {
-		if _, err := command(dir, []string{"GOWORK=off"}, "list", "-deps", "-test", "./..."); err != nil {
+		if _, err := command(dir, []string{"GOWORK=off"}, "mod", "tidy", "-diff"); err != nil {
 			return publication{}, err
 		}
 	}

@@ -194,6 +194,7 @@ func scripts(dir string) testscript.Params {
 			"signal":   sendSignal,
 			"gone":     waitEnd,
 			"events":   events,
+			"rechain":  rechain,
 			"webhook":  webhook,
 			"pids":     pids,
 			"sound":    sound,

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -31,6 +33,23 @@ func sessionJournal(ts *testscript.TestScript, session string) []event.Event {
 	}
 	ts.Check(lines.Err())
 	return all
+}
+
+// rechain <session>: gives each line of a journal that has one the digest of the line before, as a forger could.
+func rechain(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: rechain <session>")
+	}
+	file := ts.MkAbs(".claude/pipeline-runs/" + args[0] + "/events.jsonl")
+	digest := regexp.MustCompile(`,"prev":"[^"]*"}$`)
+	var text strings.Builder
+	above := args[0]
+	for line := range strings.Lines(ts.ReadFile(file)) {
+		sum := sha256.Sum256([]byte(above))
+		above = digest.ReplaceAllString(strings.TrimSuffix(line, "\n"), `,"prev":"`+base64.RawURLEncoding.EncodeToString(sum[:16])+`"}`)
+		text.WriteString(above + "\n")
+	}
+	ts.Check(os.WriteFile(file, []byte(text.String()), 0o600))
 }
 
 // pids is "pids <session> kernel|<plugin> <file>": it writes the process ids of the kernels that held
@@ -94,7 +113,7 @@ func sound(ts *testscript.TestScript, neg bool, args []string) {
 
 // volatile matches the values in a session's files that differ between runs; the groups are kept.
 var volatile = regexp.MustCompile(
-	`("(?:ts|timestamp|[a-z]+_at|iteration_started|start_time|run_id|plan_sha256|trace_id|span_id|parent_span_id|version|sha256)": ?)"[^"]+"` +
+	`("(?:ts|timestamp|[a-z]+_at|iteration_started|start_time|run_id|plan_sha256|trace_id|span_id|parent_span_id|prev|version|sha256)": ?)"[^"]+"` +
 		`|("(?:pid|duration_ms)": ?)\d+` +
 		`|("environment": ?)\[[^\]]*\]`)
 

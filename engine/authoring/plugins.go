@@ -80,12 +80,12 @@ func (pr Project) diagnose(ctx context.Context, check *ProviderCheck, configs en
 	ctx, cancel := context.WithTimeoutCause(ctx, diagnoseTimeout, failure.New(failure.ProviderTimeout, "provider %s did not answer within %s", check.Name, diagnoseTimeout))
 	defer cancel()
 	check.Findings = []sdk.Finding{}
-	provider, err := pr.env.Host.Provider(ctx, check.Name, pluginhost.Use{})
+	provider, err := pr.env.Host.Provider(ctx, check.Name, pluginhost.Use{Names: configs.Names(ctx, pr.env.Host, check.Name)})
 	if err != nil {
 		check.Failure = failure.From(err)
 		return
 	}
-	if x, ok := configs.Configure(provider).(sdk.Diagnoser); ok {
+	if x, ok := configs.Configure(provider, 0).(sdk.Diagnoser); ok {
 		findings, err := x.Diagnose(ctx, sdk.ValidateRequest{})
 		check.Findings = append(check.Findings, findings...)
 		check.Failure = failure.From(err)

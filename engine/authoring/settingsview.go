@@ -135,6 +135,7 @@ func (o *origins) addLayer(layer Layer, s settings.Settings) {
 		if component, err := o.provider(p.Name); err == nil {
 			key := "providers." + component.Name + "."
 			add(key+"config", memberNames(p.Config), p.ConfigAt)
+			add(key+"env", strings.Join(p.Env, ", "), s.At("providers", p.Name, "env"))
 			add(key+"model", p.Model, s.At("providers", p.Name, "model"))
 			add(key+"sandbox", sandboxText(p.Sandbox), s.At("providers", p.Name, "sandbox"))
 		}

@@ -101,7 +101,8 @@ func (t *trial) command(ctx context.Context, args ...string) *exec.Cmd {
 	if t.trials.NoHooks {
 		skip = "notify,all"
 	}
-	cmd.Env = append(cmd.Env, "PROJECT_ROOT="+t.dir, "PWD="+t.dir, "MOCK_MODE=true", "AGENT_PIPELINES_SKIP_HOOKS="+skip)
+	cmd.Env = append(cmd.Env, "PROJECT_ROOT="+t.dir, "PWD="+t.dir, "MOCK_MODE=true", "AGENT_PIPELINES_SKIP_HOOKS="+skip,
+		"XDG_STATE_HOME="+filepath.Join(filepath.Dir(t.dir), "state")) // the heads of journals go with the copies
 	return cmd
 }
 

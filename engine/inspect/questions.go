@@ -20,8 +20,9 @@ import (
 type Escalation struct {
 	ID   string `json:"id"`   // ESC-<yyyymmddHHMMSS>[-n]
 	File string `json:"file"` // absolute path of the escalation file
-	// Resolution is the absolute path of the answering file. Example shows its content: abort ends the
-	// session, context is added to the next prompts.
+	// Resolution is the absolute path of the answering file, "" in a session with a sandbox, which is answered with a
+	// file by [QuestionCommands].FromFile alone. Example shows the content of the file: abort ends the session, context
+	// is added to the next prompts.
 	Resolution string `json:"resolution_file"`
 	Example    string `json:"example"`
 	// Resolved reports that the file exists, is valid and has not been applied yet. Faults lists the reasons why the
@@ -30,12 +31,19 @@ type Escalation struct {
 	Faults   yamldoc.Diagnostics `json:"faults,omitempty"`
 }
 
-func newEscalation(q state.Question, dir *store.Dir) *Escalation {
-	e := &Escalation{
-		ID: q.Escalation, File: dir.Abs(store.EscalationFile(q.Escalation)), Resolution: dir.Abs(store.ResolutionFile(q.Escalation)),
-		Example: question.Example,
+func newEscalation(program string, st state.State, id string, dir *store.Dir) *Escalation {
+	q := st.Questions[id]
+	e := &Escalation{ID: q.Escalation, File: dir.Abs(store.EscalationFile(q.Escalation)), Example: question.Example}
+	if !st.Confined {
+		e.Resolution = dir.Abs(store.ResolutionFile(q.Escalation))
 	}
-	if f, ok := question.Read(dir, q.Escalation); ok && q.Answer == nil {
+	f, ok := question.Read(dir, q.Escalation)
+	switch {
+	case !ok || q.Answer != nil:
+	case st.Confined:
+		refused := question.Refused(st.Session, id, f.Name)
+		yamldoc.Document{File: f.Name, Diagnostics: &e.Faults}.Errorf(yamldoc.Pos{}, yamldoc.CodeRead, failure.Render(refused.Hint, program), "%s", refused.Message)
+	default:
 		e.Resolved, e.Faults = len(f.Faults) == 0, f.Faults
 	}
 	return e
@@ -88,7 +96,9 @@ type QuestionCommands struct {
 	Skip string `json:"skip,omitempty"`
 	// SkipFailedStep continues without the failed steps of the stage; "" if none failed.
 	SkipFailedStep string `json:"skip_failed_step,omitempty"`
-	Show           string `json:"show"`
+	// FromFile answers an escalation with a file; FILE is a placeholder.
+	FromFile string `json:"from_file,omitempty"`
+	Show     string `json:"show"`
 }
 
 // NewQuestionCommands returns the command lines for a question, which begin with program.
@@ -160,7 +170,10 @@ func newQuestion(program string, p *plan.Plan, st state.State, id string, dir *s
 	}
 	asked.Commands = NewQuestionCommands(program, asked)
 	if q.Escalation != "" {
-		asked.Escalation = newEscalation(q, dir)
+		asked.Escalation = newEscalation(program, st, id, dir)
+	}
+	if q.Kind == event.QuestionEscalation && q.Answer == nil {
+		asked.Commands.FromFile = failure.Next("answer", st.Session, id, "--from-file", "FILE").Command(program)
 	}
 	if q.Kind == event.QuestionEscalation && q.Answer == nil && HasFailedStep(st) {
 		asked.Commands.SkipFailedStep = failure.Next("resume", st.Session, "--skip-failed-step").Command(program)

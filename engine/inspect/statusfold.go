@@ -18,6 +18,10 @@ type Findings struct {
 	Late []LateDelivery `json:"late,omitempty"`
 	// Secrets lists secrets found in files that agents of the run wrote.
 	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
+	// Refused lists the last 50 files of the run's inbox, and resolution files, that did not count.
+	Refused []event.MessageRefusedData `json:"messages_refused,omitempty"`
+	// Unmeasured lists the ids of the checks that the plan leaves out, if no other check of the run measured anything.
+	Unmeasured []string `json:"unmeasured,omitempty"`
 }
 
 // statusFold collects from the events the parts of Status that are not in the state. SessionStart resets everything
@@ -26,6 +30,8 @@ type statusFold struct {
 	plan    *plan.Plan         // of the session
 	plugins []event.PluginData // processes that the last kernel started, in order
 	health  Health
+	// measured is true if a check of the run measured anything.
+	measured bool
 	Findings
 }
 
@@ -39,7 +45,7 @@ func (t *statusFold) apply(e event.Event) {
 	(*SecretFold)(&t.Secrets).Apply(e)
 	switch e.Type {
 	case event.SessionStart:
-		t.Survivors, t.Late, t.health = nil, nil, Health{}
+		t.Findings, t.health, t.measured = Findings{}, Health{}, false
 	case event.SessionComplete:
 		t.health.ConsecutiveErrors = 0
 	case event.Error:
@@ -58,13 +64,25 @@ func (t *statusFold) apply(e event.Event) {
 		t.plugins = nil
 	case event.PluginStarted:
 		t.plugins = appendData(t.plugins, e)
+	case event.MessageRefused:
+		t.Refused = appendData(t.Refused, e)
+		t.Refused = t.Refused[max(0, len(t.Refused)-maxListed):]
+	case event.CheckResult:
+		d, err := event.Decode[event.CheckResultData](e)
+		switch {
+		case err != nil:
+		case !d.Skipped:
+			t.measured, t.Unmeasured = true, nil
+		case !t.measured && !slices.Contains(t.Unmeasured, d.ID):
+			t.Unmeasured = append(t.Unmeasured, d.ID)
+		}
 	case event.SurvivorEnded:
 		t.Survivors = appendData(t.Survivors, e)
 	case event.LateDelivery:
 		if d, err := event.Decode[event.LateDeliveryData](e); err == nil {
 			stage, iteration := t.node(e)
 			t.Late = append(t.Late, LateDelivery{stage, iteration, d})
-			t.Late = t.Late[max(0, len(t.Late)-maxLate):]
+			t.Late = t.Late[max(0, len(t.Late)-maxListed):]
 		}
 	}
 }
@@ -80,8 +98,8 @@ func appendData[T any](all []T, e event.Event) []T {
 // Survivor is a process that a plugin or a dead kernel left running.
 type Survivor = process.Survivor
 
-// maxLate bounds the late deliveries in a [Status].
-const maxLate = 50
+// maxListed bounds the late deliveries, and the refused messages, in a [Status].
+const maxListed = 50
 
 // LateDelivery is a delivery of an abandoned attempt, and its treatment.
 type LateDelivery struct {

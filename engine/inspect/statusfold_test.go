@@ -60,3 +60,32 @@ func TestHealth(t *testing.T) {
 		})
 	}
 }
+
+// A run is unmeasured while each of its checks was left out. Each check is listed once (U317, AUDIT A14).
+func TestUnmeasured(t *testing.T) {
+	check := func(id string, skipped bool) event.Event {
+		return event.New(event.CheckResult, nil, "", event.CheckResultData{ID: id, Passed: true, Skipped: skipped})
+	}
+	tests, lint, measured := check("tests", true), check("lint", true), check("build", false)
+	start := event.Event{Type: event.SessionStart}
+	for name, tt := range map[string]struct {
+		events []event.Event
+		want   []string
+	}{
+		"no check":                      {nil, nil},
+		"left out in two passes":        {[]event.Event{tests, lint, tests, lint}, []string{"tests", "lint"}},
+		"one measured before":           {[]event.Event{measured, lint}, nil},
+		"one measured later":            {[]event.Event{lint, measured, tests}, nil},
+		"measured in the run before":    {[]event.Event{measured, start, tests}, []string{"tests"}},
+		"left out in the run before":    {[]event.Event{lint, start}, nil},
+		"a payload that cannot be read": {[]event.Event{event.New(event.CheckResult, nil, "", 1)}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var fold statusFold
+			for _, e := range tt.events {
+				fold.apply(e)
+			}
+			testkit.Equal(t, tt.want, fold.Unmeasured)
+		})
+	}
+}

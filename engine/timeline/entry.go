@@ -91,6 +91,8 @@ type Question struct {
 	Name       string                      // id of the node
 	Answer     *event.QuestionAnsweredData // nil before the answer
 	AnsweredAt time.Time
+	// Unprotected means that an agent of the run can read the user's signing key, so that the answer may be its own.
+	Unprotected bool
 }
 
 // loop is the work at a location: its current iteration, and the keys of the iteration's attempts that have begun.

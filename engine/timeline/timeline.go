@@ -33,6 +33,8 @@ type run struct {
 	loops     map[event.Location]*loop // by location without iteration
 	questions map[string]*Question     // unanswered, by id
 	failure   *Failure                 // the last failure
+
+	unprotected bool // agents can sign as the user, see [event.KernelStartData]
 }
 
 // New returns an empty timeline of a session with the plan.

@@ -49,9 +49,11 @@ func (t *Timeline) addWork(e *Entry) {
 		decode(e, func(d event.ProviderCompleteData) { e.Provider = &d })
 	case event.NodeComplete:
 		decode(e, func(d event.NodeCompleteData) { e.NodeEnd = &d })
+	case event.KernelStart:
+		decode(e, func(d event.KernelStartData) { t.unprotected = t.unprotected || d.Unprotected })
 	case event.QuestionAsked:
 		decode(e, func(d event.QuestionAskedData) {
-			e.NewQuestion = &Question{QuestionAskedData: d, At: e.Time, Location: e.Location, Name: e.Name}
+			e.NewQuestion = &Question{QuestionAskedData: d, At: e.Time, Location: e.Location, Name: e.Name, Unprotected: t.unprotected}
 			t.questions[d.ID] = e.NewQuestion
 		})
 	case event.QuestionAnswered:

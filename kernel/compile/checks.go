@@ -111,6 +111,10 @@ func checksWithCommands(c *compiler, n *plan.Node, commands map[string]string) [
 		if !bytes.Contains(checks[i].Config, []byte("${COMMANDS.")) || decoder.Decode(&config) != nil {
 			continue
 		}
+		if report, _ := config["report"].(string); missingCommand(json.RawMessage(report), commands) != "" {
+			delete(config, "report") // the command prints its report
+			checks[i].Config, _ = json.Marshal(config)
+		}
 		m := c.checkSources[&n.Checks[i]]
 		if name := missingCommand(checks[i].Config, commands); checks[i].Optional && name != "" {
 			checks[i].SkipReason = fmt.Sprintf("there is no command %q", name)

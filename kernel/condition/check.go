@@ -24,7 +24,7 @@ const (
 var variables = []struct {
 	name string
 	typ  valueType
-}{{"event", textType}, {"iteration", numberType}, {"provider", textType}, {"session", textType}, {"stage", textType}, {"status", textType}}
+}{{"delivery_mode", textType}, {"event", textType}, {"iteration", numberType}, {"provider", textType}, {"session", textType}, {"stage", textType}, {"status", textType}}
 
 // operatorHints are the hints for operators of expr-lang that conditions write in another form.
 var operatorHints = map[string]string{

@@ -22,6 +22,7 @@ type Vars struct {
 	Provider  string `expr:"provider"`
 	Status    string `expr:"status"`
 	Event     string `expr:"event"`
+	Delivery  string `expr:"delivery_mode"`
 }
 
 // Condition is a valid condition. It is immutable and safe for concurrent use.
@@ -89,6 +90,3 @@ func evalReason(err error) string {
 	}
 	return strings.TrimPrefix(reason, "runtime error: ")
 }
-
-// String returns the condition as written.
-func (c *Condition) String() string { return c.text }

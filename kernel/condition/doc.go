@@ -1,4 +1,4 @@
-// Package condition parses and evaluates the conditions of hooks, over the six variables of [Vars]. With a larger
+// Package condition parses and evaluates the conditions of hooks, over the variables of [Vars]. With a larger
 // language it also evaluates the conditions that skip a node, over the fields of an artifact ([ParseSkip]).
 //
 // The language is a small part of that of expr-lang: comparisons of whole numbers, texts and booleans, % && || !,

@@ -88,9 +88,6 @@ func remainingValues(v any, limit int) int {
 	return limit
 }
 
-// String returns the condition as written.
-func (s *Skip) String() string { return s.text }
-
 // skipChecker checks that an expression is part of the language of [ParseSkip].
 type skipChecker struct{ checker }
 

@@ -151,7 +151,7 @@ var Check = Object{
 	Name: "check", Doc: "A check outside of the agent, with the keys of the hook action check.",
 	Fields: []Field{
 		{Name: "id", Doc: "Its name, unique in the node.", Value: textMatching(`[A-Za-z0-9._-]{1,64}`, "letters, digits, `.`, `-` and `_`, at most 64"), Required: true},
-		{Name: "type", Doc: "file (file_exists), content (file_content), command or tests.", Value: AnyText(), Required: true},
+		{Name: "type", Doc: "file (file_exists), content (file_content), command, tests or delivery.", Value: AnyText(), Required: true},
 		{Name: "at", Doc: "Whether the check runs after the work or before it.", Value: choice(plan.AtEnter, plan.AtExit), Default: "exit"},
 		{Name: "run", Doc: "The command, for types with one; command is the same.", Value: anything()},
 		{Name: "files_from", Doc: "The field of the input artifact with the paths that the command gets as arguments.", Value: AnyText()},

@@ -89,6 +89,7 @@ var Rule = Object{
 		{Name: "name", Doc: "Its name, for messages.", Value: AnyText()},
 		{Name: "operation", Doc: "The kind of the operation.", Value: choice(sdk.Categories()...), Default: "all"},
 		{Name: "pattern", Doc: "A glob of paths, or a regular expression of commands; the prefix ! negates it.", Value: AnyText(), Default: "all"},
+		{Name: "delivery_modes", Doc: "The rule counts only in runs with these modes.", Value: nonEmpty(Sequence(choice(plan.DeliveryModes()...))), Default: "all"},
 		{Name: "policy", Doc: "The decision.", Value: choice(decisions...), Required: true},
 	},
 	Unknown: RefusedAll, KeyNoun: "key",
@@ -165,6 +166,7 @@ var Sandbox = Object{
 	Name: "sandbox", Doc: "The isolation of plugin processes.", Unknown: RefusedAll,
 	Fields: []Field{
 		{Name: "cpu", Doc: "The CPU time limit of each process, in seconds.", Value: Value{Type: Number, Above: bound(0), Most: bound(MaxCount)}},
+		{Name: "max_violations", Doc: "How many tool calls of an attempt may be refused. One more ends it. Isolates nothing.", Value: integer(1, MaxCount), Default: "10"},
 		{Name: "memory", Doc: "The most memory, at least 16M.", Value: size(16<<20, 1<<50)},
 		{Name: "mode", Doc: "How strictly the process is isolated.", Value: ExactChoice(plan.SandboxModes()...)},
 		{Name: "network", Doc: "The network access.", Value: AnyOf(ExactChoice(plan.Networks()...), boolean())},

@@ -53,6 +53,10 @@ type KernelStartData struct {
 	Callbacks []string `json:"callbacks,omitempty"`
 	// Waits means that the user can answer while the session runs, so that it keeps running while a question is open.
 	Waits bool `json:"waits,omitempty"`
+	// Confined means that an agent of the run, or a command that it may have changed, runs in a sandbox. Unprotected
+	// means that the run can ask the user, and that one of them can read the user's signing key.
+	Confined    bool `json:"confined,omitempty"`
+	Unprotected bool `json:"unprotected,omitempty"`
 }
 
 // SessionImportedData is a state rebuilt from damaged or foreign files; the fold restarts from it.
@@ -363,6 +367,8 @@ type Settlement struct {
 	FailedSteps []string `json:"failed_steps,omitempty"`
 	// ArtifactRetries is the number of extra requests for the artifact in the iteration, if it is valid in the end.
 	ArtifactRetries int `json:"healed,omitempty"`
+	// Content is a digest of the artifact's data and the project's files, where passes of cycles are compared.
+	Content string `json:"content,omitempty"`
 }
 
 // The kinds of late deliveries.

@@ -14,7 +14,7 @@ const JournalVersion = 1
 // MaxLine is the largest line of a journal in bytes, newline included (REQUIREMENTS U223).
 const MaxLine = 64 << 10
 
-// Event is one event of a session. The journal sets Session, Seq, Epoch, RunID and Time when the event is appended;
+// Event is one event of a session. The journal sets Session, Seq, Epoch, RunID, Prev and Time when the event is appended;
 // the reporter sets everything else.
 type Event struct {
 	Type    Type
@@ -35,6 +35,9 @@ type Event struct {
 	Key Key
 	// Attempt counts the attempts of an iteration from 1, 0 if there is none.
 	Attempt int
+	// Prev is the digest of the line before, which makes the journal a chain; "" in lines of the Bash engine and of older
+	// versions.
+	Prev string
 	// Critical means that a reader that does not know the type must stop instead of skipping the line.
 	Critical bool
 	// Volatile means that losing the event in a crash has no consequences, whatever its type. The field itself is not

@@ -29,8 +29,9 @@ type FailureData struct {
 	// Escalate means that the user must be asked before a repeat: the attempt ended unanswered, or a crash
 	// interrupted it under recovery: fail.
 	Escalate bool `json:"escalate,omitempty"`
-	// System means that the machine ran out of a resource (space, descriptors, memory; see [failure.SystemHint]). The
-	// work itself has no result: the run pauses, and the work is repeated after the resume without charge.
+	// System means that the work itself has no result: the machine ran out of a resource (space, descriptors, memory; see
+	// [failure.SystemHint]), or a recorded file was changed. The run pauses, and the work is repeated after the resume
+	// without charge.
 	System bool `json:"system,omitempty"`
 	// Faults are the faults of a missing or invalid artifact, at most [MaxFaults].
 	Faults   []Fault `json:"faults,omitempty"`
@@ -46,25 +47,30 @@ func NewFailureData(err error) FailureData {
 	hint, system := failure.SystemHint(err)
 	return FailureData{
 		Code: kind.Code(), ErrorType: string(kind), Message: Truncate(f.Message, MaxText), Retryable: f.Retryable, RetryAfter: f.RetryAfterSeconds,
-		Detail: TruncateFront(f.Detail, MaxText), Remedy: Truncate(cmp.Or(hint, f.Hint), MaxText), System: system,
+		Detail: TruncateFront(f.Detail, MaxText), Remedy: Truncate(cmp.Or(hint, f.Hint), MaxText), System: system || kind == failure.Tampered,
 	}
 }
 
-// SystemFailure returns the machine's failure that ended an effect, nil for any other end.
+// SystemFailure returns the failure of an effect that ended without a result of the work, nil for any other end.
 func SystemFailure(e Event) *FailureData {
 	var d struct {
-		FailureData              // in error
-		Failure     *FailureData `json:"failure"` // in other ends
-		Error       string       `json:"error"`   // in strategy_answer
+		FailureData                 // in error
+		Failure     *FailureData    `json:"failure"` // in other ends
+		Error       json.RawMessage `json:"error"`   // a failure in ends of hooks, a text in strategy_answer
 	}
+	var ofHook FailureData
 	switch {
 	case json.Unmarshal(e.Data, &d) != nil:
 		return nil
 	case d.System:
-		d.Message = cmp.Or(d.Message, d.Error)
+		var text string
+		_ = json.Unmarshal(d.Error, &text) // other ends have none
+		d.Message = cmp.Or(d.Message, text)
 		return &d.FailureData
 	case d.Failure != nil && d.Failure.System:
 		return d.Failure
+	case json.Unmarshal(d.Error, &ofHook) == nil && ofHook.System:
+		return &ofHook
 	default:
 		return nil
 	}

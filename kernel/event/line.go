@@ -28,6 +28,7 @@ type Line struct {
 	TraceID      string          `json:"trace_id,omitempty"`
 	SpanID       string          `json:"span_id,omitempty"`
 	ParentSpanID string          `json:"parent_span_id,omitempty"`
+	Prev         string          `json:"prev,omitempty"` // [Event.Prev]
 }
 
 // ErrTooLong means that an event does not fit into a line. Nothing of the event is written.
@@ -42,7 +43,7 @@ func (e Event) AppendLine(dst []byte) ([]byte, error) {
 	l := Line{
 		TS: e.Time.UTC().Format(tsLayout), Type: e.Type, Session: e.Session, Cursor: e.Cursor, Data: e.Data,
 		Timestamp: e.Time.UTC().Format(time.RFC3339Nano), V: JournalVersion, Seq: e.Seq, RunID: e.RunID,
-		Epoch: e.Epoch, Key: e.Key, Attempt: e.Attempt, Must: e.Critical,
+		Epoch: e.Epoch, Key: e.Key, Attempt: e.Attempt, Must: e.Critical, Prev: e.Prev,
 	}
 	if len(l.Data) == 0 {
 		l.Data = json.RawMessage("{}")
@@ -77,7 +78,7 @@ func ParseLine(b []byte) (Event, error) {
 	}
 	return Event{
 		Type: l.Type, Session: l.Session, Cursor: l.Cursor, Data: l.Data, Time: at, Seq: l.Seq,
-		RunID: l.RunID, Epoch: l.Epoch, Key: l.Key, Attempt: l.Attempt, Critical: l.Must,
+		RunID: l.RunID, Epoch: l.Epoch, Key: l.Key, Attempt: l.Attempt, Critical: l.Must, Prev: l.Prev,
 	}, nil
 }
 
@@ -98,6 +99,8 @@ func (l *Line) parseFast(b []byte) bool {
 			return parseText(value, plain, &l.RunID)
 		case "key":
 			return parseText(value, plain, (*string)(&l.Key))
+		case "prev":
+			return parseText(value, plain, &l.Prev)
 		case "cursor":
 			return l.parseCursorFast(value)
 		case "data":

@@ -99,6 +99,15 @@ type NotifiedData struct {
 	DurationMS int64  `json:"duration_ms"`
 }
 
+// MessageRefusedData reports a file of the inbox, or a resolution file, that does not count. Any process that can write
+// into the session's directory may have made it.
+type MessageRefusedData struct {
+	Path   string `json:"path"`   // of the file now, relative to the session's directory
+	Reason string `json:"reason"` // why the file does not count
+	// Remedy is the user's next step if the message was theirs, "" if the file was no message.
+	Remedy string `json:"remedy,omitempty"`
+}
+
 // QuestionID returns the id of the question that the key's action asks: short enough to type, and the same whenever
 // it is asked.
 func QuestionID(key Key) string { return "q-" + Digest(string(key))[:8] }

@@ -76,15 +76,16 @@ const (
 	TmuxSessionCleaned Type = "tmux_session_cleaned"
 	LateDelivery       Type = "late_delivery" // a delivery of an attempt after it was abandoned
 	SurvivorEnded      Type = "survivor_ended"
-	SecretFound        Type = "secret_found" // in a file that an agent wrote
-	Notified           Type = "notified"     // a notification was sent, or failed
+	SecretFound        Type = "secret_found"    // in a file that an agent wrote
+	Notified           Type = "notified"        // a notification was sent, or failed
+	MessageRefused     Type = "message_refused" // a message or resolution file does not count
 )
 
 // Informative reports whether losing the event in a crash has no consequences. Such events need no sync of their own.
 func (t Type) Informative() bool {
 	switch t {
 	case JudgeStart, JudgeComplete, StageTransition, CycleStart, BudgetWarning, StageTimeout, StageComplete, Phase, Turn, Progress, ArtifactWarning, ArtifactInvalid, ArtifactHealed,
-		ContextTrimmed, ContextBuilt, PluginStarted, PluginCrashed, TmuxSessionCleaned, LateDelivery, SurvivorEnded, SecretFound, Notified:
+		ContextTrimmed, ContextBuilt, PluginStarted, PluginCrashed, TmuxSessionCleaned, LateDelivery, SurvivorEnded, SecretFound, Notified, MessageRefused:
 		return true
 	default:
 		return false

@@ -27,6 +27,8 @@ var exemptPackages = map[string]string{
 	"kernel/pluginhost/catalog": "a cache of plugin descriptions, which is rebuilt, and the user's files: trusted.json and plugins.lock, by trust and plugins lock",
 	"kernel/pluginhost/launch":  "the directory of a plugin's socket, which ends with its process",
 	"kernel/pluginhost/process": "the directory of a plugin's socket; the remains of a dead kernel are swept (TestCrashedSocketDir)",
+	"engine/internal/effect":    "copies of shipped stages outside of the project; package store writes what is in the session",
+	"engine/internal/signing":   "the user's keys and the heads of journals outside of the project; package journal has points around a head",
 	"engine/internal/snapshot":  "the repository of snapshots outside of the project, and copies of files for one run of tests",
 	"engine/internal/sandbox":   "the process that it confines, and control groups",
 	"engine/enginetest":         "the project of a test",

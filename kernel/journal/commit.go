@@ -53,8 +53,7 @@ func (j *Journal) tryEnqueue(events []event.Event) (*entry, <-chan struct{}, err
 	}
 	next := j.last
 	e := &entry{events: slices.Clone(events), done: make(chan error, 1)}
-	var err error
-	if e.text, err = next.stampAll(j.file.dir, e.events); err != nil {
+	if err := next.stampAll(j.file.dir, e); err != nil {
 		return nil, nil, err
 	}
 	e.durable = slices.ContainsFunc(events, func(e event.Event) bool { return !e.Informative() }) && !failpoint.HasDefect(failpoint.SkipCommit)
@@ -98,8 +97,7 @@ func (j *Journal) drainQueue() []*entry {
 // restamp renumbers the events of batch and of the queue to follow s. The caller holds mu.
 func (j *Journal) restamp(batch []*entry, s stamp) error {
 	for _, e := range slices.Concat(batch, j.queue) {
-		var err error
-		if e.text, err = s.stampAll(j.file.dir, e.events); err != nil {
+		if err := s.stampAll(j.file.dir, e); err != nil {
 			return err
 		}
 	}
@@ -136,28 +134,31 @@ func (j *Journal) write(batch []*entry) error {
 		return err
 	}
 	defer unlock()
-	foreign, err := j.file.catchUp()
+	_, changed, err := j.file.catchUp()
 	if err != nil {
 		return err
 	}
-	if err := j.checkEpoch(batch, foreign); err != nil {
+	if err := j.checkEpoch(batch, changed); err != nil {
+		return err
+	}
+	if err := j.openHead(); err != nil {
 		return err
 	}
 	durable := slices.ContainsFunc(batch, func(e *entry) bool { return e.durable })
 	return j.file.appendBatch(batch, durable)
 }
 
-// checkEpoch returns an error if a later epoch has begun. After foreign events of this epoch it renumbers the batch
-// and the queue.
-func (j *Journal) checkEpoch(batch []*entry, foreign []event.Event) error {
+// checkEpoch returns an error if a later epoch has begun. If other processes appended lines, it renumbers the batch and
+// the queue.
+func (j *Journal) checkEpoch(batch []*entry, changed bool) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.file.scan.epoch > j.last.epoch {
 		return j.fencedError(j.file.scan.epoch, j.last.epoch)
 	}
-	if len(foreign) == 0 {
+	if !changed {
 		return nil
 	}
-	j.file.log.Warn("another process appended to the journal", "events", len(foreign))
-	return j.restamp(batch, stamp{seq: j.file.scan.seq, epoch: j.last.epoch, runID: j.last.runID, at: j.file.scan.at})
+	j.file.log.Warn("another process appended to the journal")
+	return j.restamp(batch, stamp{seq: j.file.scan.seq, epoch: j.last.epoch, runID: j.last.runID, at: j.file.scan.at, above: j.file.scan.above})
 }

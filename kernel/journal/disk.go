@@ -66,39 +66,46 @@ func writeOnce(f disk, text []byte, durable bool) error {
 
 // eventsFile is the open file of a journal. One goroutine at a time may use it; dir, path and log never change.
 type eventsFile struct {
-	dir  *store.Dir
-	path string
-	log  hclog.Logger
-	disk disk
-	lock *os.File
-	scan scanner // reads the file, and keeps the position and the report
+	dir    *store.Dir
+	path   string
+	log    hclog.Logger
+	disk   disk
+	lock   *os.File
+	scan   scanner // reads the file, and keeps the position and the report
+	synced Head    // the last head whose line this process has synced
 }
 
 // entry holds the events of one append, which stay together.
 type entry struct {
 	events  []event.Event
 	text    []byte
+	above   string // digest of the last line of text
 	durable bool
 	done    chan error // buffered; gets the result of the commit
 }
 
-// stampAll stamps the events of one append in order and renders them.
-func (s *stamp) stampAll(dir *store.Dir, events []event.Event) (text []byte, err error) {
+// stampAll stamps the events of an entry in order and renders them.
+func (s *stamp) stampAll(dir *store.Dir, entry *entry) error {
 	now := time.Now().UTC().Round(0)
-	for i := range events {
-		e := &events[i]
+	entry.text = nil
+	for i := range entry.events {
+		e := &entry.events[i]
 		s.seq++
 		if e.Time = now; now.Before(s.at) {
 			e.Time = s.at // the clock may go back, the times of a journal must not
 		}
 		s.at = e.Time
-		e.Session, e.Seq, e.RunID, e.Epoch = dir.Session(), s.seq, s.runID, s.epoch
-		if text, err = render(text, *e, dir); err != nil {
-			return nil, failure.New(failure.Internal, "journal of session %q: %w", e.Session, err).
+		e.Session, e.Seq, e.RunID, e.Epoch, e.Prev = dir.Session(), s.seq, s.runID, s.epoch, s.above
+		from := len(entry.text)
+		var err error
+		if entry.text, err = render(entry.text, *e, dir); err != nil {
+			return failure.New(failure.Internal, "journal of session %q: %w", e.Session, err).
 				WithHint("put large data into a file, and let the event refer to it")
 		}
+		s.above = chainDigest("", entry.text[from:len(entry.text)-1])
 	}
-	return text, nil
+	entry.above = s.above
+	return nil
 }
 
 // render appends the event's line. It adds to the data the absolute path that readers of the Bash engine's
@@ -146,15 +153,16 @@ func (f *eventsFile) load(ctx context.Context, each func(event.Event)) (Summary,
 		log.Count, log.Last = log.Count+1, e
 		each(e)
 	})
-	log.Report = f.scan.report
+	log.Report, log.Chain = f.scan.report, f.scan.chain.result()
 	return log, err
 }
 
-// catchUp returns the events appended by others since the scanner's offset. The caller holds the file's lock.
-func (f *eventsFile) catchUp() ([]event.Event, error) {
-	var events []event.Event
-	err := f.catchUpWith(func(e event.Event) { events = append(events, e) })
-	return events, err
+// catchUp returns the events appended by others since the scanner's offset, and whether the last line is another one.
+// The caller holds the file's lock.
+func (f *eventsFile) catchUp() (events []event.Event, changed bool, err error) {
+	above := f.scan.above
+	err = f.catchUpWith(func(e event.Event) { events = append(events, e) })
+	return events, f.scan.above != above, err
 }
 
 // catchUpWith calls each with the events appended by others since the scanner's offset. The caller holds the
@@ -224,6 +232,11 @@ func (f *eventsFile) appendBatch(batch []*entry, durable bool) error {
 	end := last.events[len(last.events)-1]
 	f.scan.offset, f.scan.unterminated = size+int64(len(text)), false
 	f.scan.seq, f.scan.epoch, f.scan.runID, f.scan.at = end.Seq, end.Epoch, end.RunID, end.Time
+	f.scan.above = last.above
+	f.scan.chain.end.Seq, f.scan.chain.end.Digest = end.Seq, last.above
+	if f.scan.chain.torn = false; durable {
+		f.synced = f.scan.chain.end
+	}
 	f.scan.line += events
 	if text[0] == '\n' {
 		f.scan.line++

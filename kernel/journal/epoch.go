@@ -52,9 +52,9 @@ func (j *Journal) CheckEpoch(ctx context.Context) error {
 		return nil // nothing is known; an append reports the error
 	}
 	defer unlock()
-	foreign, err := j.file.catchUp()
+	_, changed, err := j.file.catchUp()
 	if err == nil {
-		err = j.checkEpoch(nil, foreign)
+		err = j.checkEpoch(nil, changed)
 	}
 	if err != nil {
 		return j.fail(err)
@@ -80,7 +80,10 @@ func (j *Journal) beginEpoch(ctx context.Context, runID string, events ...event.
 		return nil, err // nothing was written; the caller may try again
 	}
 	defer unlock()
-	foreign, err := j.file.catchUp()
+	foreign, _, err := j.file.catchUp()
+	if err == nil {
+		err = j.openHead()
+	}
 	if err != nil {
 		return nil, j.fail(err)
 	}

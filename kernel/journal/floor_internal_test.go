@@ -15,14 +15,15 @@ import (
 
 // BenchmarkBesideFloor compares appends with plain writes of the same bytes that are synced as often, in one run and
 // in turn. The command bench shows its metrics (docs/performance.md), all in ns per line. One appender is compared
-// with a write and a sync for each line, 16 concurrent appenders with one write and one sync for 16 lines.
+// with a write and a sync for each line, 16 concurrent appenders with one write and one sync for 16 lines. The chain costs
+// the digest of each line.
 func BenchmarkBesideFloor(b *testing.B) {
 	const appenders, each = 16, 16
 	paused := event.New(event.SessionPaused, nil, "", event.SessionPausedData{Kind: "user", Reason: "x"})
 	j := newBegunJournal(b)
 	stamped := must(j.Append(b.Context(), paused))
 	text := must(stamped[0].AppendLine(nil))
-	line := string(text)
+	line, digest := string(text), ""
 	raw := must(os.OpenFile(filepath.Join(b.TempDir(), "raw"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644))
 	defer raw.Close()
 
@@ -47,6 +48,11 @@ func BenchmarkBesideFloor(b *testing.B) {
 		work   func()
 	}{
 		{"append-ns/line", each, appendMany},
+		{"chain-ns/line", each, func() {
+			for range each {
+				digest = chainDigest("", text[:len(text)-1])
+			}
+		}},
 		{"raw-ns/line", each, func() { writeMany(line) }},
 		{"group-ns/line", appenders * each, func() {
 			var wg sync.WaitGroup
@@ -66,6 +72,9 @@ func BenchmarkBesideFloor(b *testing.B) {
 			s.work()
 			took[i] += time.Since(start)
 		}
+	}
+	if digest == "" {
+		b.Error("no digest")
 	}
 	for i, s := range subjects {
 		b.ReportMetric(float64(took[i].Nanoseconds())/float64(rounds*s.lines), s.metric)

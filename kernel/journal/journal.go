@@ -38,6 +38,11 @@ type Options struct {
 	// Redact removes the secrets from an event before it is written or applied. It must be safe for concurrent
 	// use. Default: none.
 	Redact func(event.Event) event.Event
+	// Head is the head of the journal that was kept last, nil for none. Open compares the journal with it.
+	Head *Head
+	// KeepHead keeps a head outside of the session, on the disk when it returns. It is called before the first line of this
+	// process, at most once a second while lines follow, and by Close. Calls are not concurrent. Default: no head is kept.
+	KeepHead func(Head) error
 }
 
 func (o Options) withDefaults() Options {
@@ -63,8 +68,9 @@ type Journal struct {
 	quit       chan struct{}
 	wg         sync.WaitGroup
 
-	writing sync.Mutex // held while committing; locked before mu; guards file
-	file    eventsFile
+	writing  sync.Mutex // held while committing; locked before mu; guards file
+	file     eventsFile
+	headOpen bool // a head that is not at rest was kept, or cannot be kept; guarded by writing
 
 	mu      sync.Mutex // guards the fields below
 	queue   []*entry
@@ -85,6 +91,7 @@ func Open(ctx context.Context, dir *store.Dir, o Options, each func(event.Event)
 		opts: o, file: eventsFile{dir: dir, path: dir.Abs(store.EventsFile), log: o.Logger.Named("journal").With("session", dir.Session())},
 		commitNow: make(chan struct{}, 1), commitSoon: make(chan struct{}, 1), quit: make(chan struct{}), space: make(chan struct{}),
 	}
+	j.file.scan = newChainScanner(dir.Session(), o.Head)
 	f, err := dir.OpenFile(store.EventsFile, os.O_CREATE|os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return nil, Summary{}, err
@@ -102,6 +109,9 @@ func Open(ctx context.Context, dir *store.Dir, o Options, each func(event.Event)
 	}
 	j.last = j.file.scan.stamp
 	j.wg.Go(j.run)
+	if o.KeepHead != nil {
+		j.wg.Go(j.keepHeads)
+	}
 	return j, log, nil
 }
 
@@ -155,6 +165,7 @@ func (j *Journal) Close() error {
 		j.wg.Wait()
 		_ = j.Sync() // the error is kept
 		j.writing.Lock()
+		j.restHead()
 		_ = j.file.disk.Close()
 		_ = j.file.lock.Close()
 		j.writing.Unlock()
@@ -212,6 +223,8 @@ const (
 	lockWait = 10 * time.Second
 	// slowCommit is the duration from which a commit is logged as a warning (REQUIREMENTS U223).
 	slowCommit = 100 * time.Millisecond
+	// headInterval is the pause between two heads of a journal that grows.
+	headInterval = time.Second
 )
 
 // wake sends a signal unless one is already pending.

@@ -43,7 +43,7 @@ func TestBeginAndAppend(t *testing.T) {
 		for i := range want {
 			want[i].Session, want[i].RunID, want[i].Epoch = "s", "PL-1", 1
 		}
-		withoutData := cmpopts.IgnoreFields(event.Event{}, "Data")
+		withoutData := cmpopts.IgnoreFields(event.Event{}, "Data", "Prev")
 		if diff := cmp.Diff(want, append(begun, got...), withoutData); diff != "" {
 			t.Error("returned:", diff)
 		}

@@ -41,6 +41,21 @@ func Read(dir *store.Dir, each func(event.Event) error) (Summary, error) {
 	return log, err
 }
 
+// Verify reads a session's journal without its lock and checks its chain against the head that is kept for it, nil for
+// none. A session without a journal has no lines. The errors are those of [Read].
+func Verify(dir *store.Dir, head *Head) (Chain, error) {
+	s := newChainScanner(dir.Session(), head)
+	f, err := openEvents(dir)
+	if f == nil {
+		return s.chain.result(), err
+	}
+	defer f.Close()
+	if err := s.read(f, func(event.Event) bool { return true }); err != nil {
+		return Chain{}, readError(dir.Abs(store.EventsFile), err)
+	}
+	return s.chain.result(), nil
+}
+
 // openEvents opens a session's journal for reading; it returns nil if there is none.
 func openEvents(dir *store.Dir) (*os.File, error) {
 	f, err := dir.OpenFile(store.EventsFile, os.O_RDONLY)

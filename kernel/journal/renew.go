@@ -30,7 +30,7 @@ func Replace(ctx context.Context, dir *store.Dir, e event.Event) (_ event.Event,
 		return e, "", err
 	}
 	defer unlock()
-	e.Session, e.Time = dir.Session(), time.Now().UTC().Round(0)
+	e.Session, e.Time, e.Prev = dir.Session(), time.Now().UTC().Round(0), chainDigest("", []byte(dir.Session()))
 	text, err := e.AppendLine(nil)
 	if err != nil {
 		return e, "", err

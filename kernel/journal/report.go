@@ -13,6 +13,8 @@ type Summary struct {
 	Last  event.Event
 	// Report lists the irregularities of the file.
 	Report Report
+	// Chain is the result of the check of the chain; only [Open] checks it.
+	Chain Chain
 }
 
 // Report lists the irregularities since the last run began, and the stale lines of all runs. The zero

@@ -3,6 +3,7 @@ package journal
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +26,7 @@ type stamp struct {
 	epoch int
 	runID string
 	at    time.Time
+	above string // digest of the last line of any kind, see [chain]; only with a chain
 }
 
 // scanner reads a journal piece by piece and keeps its position.
@@ -35,6 +37,16 @@ type scanner struct {
 
 	stamp  // of the last event
 	report Report
+	chain  *chain // nil: the chain is not checked
+}
+
+// newChainScanner returns a scanner that checks the chain. The first line has the digest of the session's name.
+func newChainScanner(session string, head *Head) scanner {
+	c := &chain{all: sha256.New(), head: head, headRead: head != nil && head.Seq == 0}
+	if head != nil {
+		c.end.Accepted = head.Accepted
+	}
+	return scanner{stamp: stamp{above: chainDigest("", []byte(session))}, chain: c}
 }
 
 // read reads r, which begins at the scanner's offset, and yields its live events until yield returns false. An
@@ -79,13 +91,22 @@ func nextLine(r *bufio.Reader) (text []byte, n int64, err error) {
 	return bytes.TrimSuffix(text, []byte{'\n'}), n, err
 }
 
-// addLine processes one line of n bytes; whole means that the line has its newline. A last line without a newline
-// counts if it is a complete event, since only the newline was lost.
+// addLine processes one line of n bytes; whole means that the line has its newline.
 func (s *scanner) addLine(text []byte, n int64, whole bool) (e event.Event, live bool, err error) {
 	if len(bytes.TrimSpace(text)) == 0 && n <= maxRead {
 		s.advance(n, whole)
 		return event.Event{}, false, nil
 	}
+	e, live, err = s.classify(text, n, whole)
+	if s.chain != nil && err == nil {
+		s.above = s.chain.add(s.above, chainLine{number: s.lineNumber(whole), text: text, event: e, live: live, torn: s.report.TornTail})
+	}
+	return e, live, err
+}
+
+// classify reads a line that is not empty. A last line without a newline counts if it is a complete event, since only
+// the newline was lost.
+func (s *scanner) classify(text []byte, n int64, whole bool) (e event.Event, live bool, err error) {
 	e, reason := parse(text)
 	if reason != "" && !whole {
 		s.report.TornTail = true
@@ -103,7 +124,7 @@ func (s *scanner) addLine(text []byte, n int64, whole bool) (e event.Event, live
 	}
 	if why := s.staleReason(e); why != "" {
 		s.report.Stale = append(s.report.Stale, StaleLine{s.lineNumber(whole), e.Type, e.Seq, why})
-		return event.Event{}, false, nil
+		return e, false, nil
 	}
 	return s.accept(e, whole), true, nil
 }

@@ -186,6 +186,42 @@ type Check struct {
 	SkipReason string `json:"left_out,omitempty"`
 }
 
+// CheckDelivery is the type of the check that compares a delivery with the project's git repository. The engine measures it
+// itself: it records the state before the work and judges it afterwards.
+const CheckDelivery = "delivery"
+
+// DeliveryMode says how a run hands over its change. It is the field [FieldDelivery] of the pipeline's start artifact.
+type DeliveryMode string
+
+// The delivery modes.
+const (
+	DeliverFiles  DeliveryMode = "files" // the default: the change stays in the working tree
+	DeliverPatch  DeliveryMode = "patch"
+	DeliverCommit DeliveryMode = "commit"
+	DeliverPR     DeliveryMode = "pr" // a pull request
+)
+
+// FieldDelivery is the name of the field with the delivery mode.
+const FieldDelivery = "delivery_mode"
+
+// DeliveryModes returns all delivery modes.
+func DeliveryModes() []DeliveryMode {
+	return []DeliveryMode{DeliverCommit, DeliverPR, DeliverFiles, DeliverPatch}
+}
+
+// DeliveryFields are the values that a check of type [CheckDelivery] measures, for kernel_fields.
+var DeliveryFields = []string{"branch_name", "commit_message", "commit_sha", "deliverable_type", "files_modified", "files_staged", "patch_file", "pr_url", "spec_id", "status"}
+
+// Commits reports whether the mode makes a commit.
+func (m DeliveryMode) Commits() bool { return m == DeliverCommit || m == DeliverPR }
+
+// Type returns the type of the check, "" if its configuration is unreadable.
+func (c Check) Type() string {
+	var config struct{ Type string }
+	_ = json.Unmarshal(c.Config, &config) // the action reports a bad configuration
+	return config.Type
+}
+
 // TestFirst is the part of a check in a test-first development (DESIGN 8).
 type TestFirst string
 

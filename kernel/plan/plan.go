@@ -20,6 +20,10 @@ type Plan struct {
 	Pipeline     Pipeline     `json:"pipeline"`
 	Dependencies Dependencies `json:"dependencies"`
 	Nodes        []Node       `json:"nodes"` // in list order; never nil in JSON
+
+	// Library holds the SHA-256 of each file of the shipped stages that the run uses, by its path in the session's copy
+	// of the library; nil for none. Only the plan of a session has it.
+	Library map[string]string `json:"library,omitempty"`
 }
 
 // Source is the compiled file.

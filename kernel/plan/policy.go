@@ -154,9 +154,16 @@ type Approvals struct {
 type ApprovalRule struct {
 	Name      string `json:"name,omitempty"`
 	Operation string `json:"operation,omitempty"` // a category, "" for all
-	// Pattern is a glob of paths, for terminal commands a regular expression (RE2); a leading "!" negates it.
-	Pattern string   `json:"pattern,omitempty"`
-	Policy  Approval `json:"policy"`
+	// Pattern is a glob of paths, for commands a regular expression (RE2); a leading "!" negates it.
+	Pattern string `json:"pattern,omitempty"`
+	// DeliveryModes are the modes of the runs in which the rule counts; empty: all.
+	DeliveryModes []DeliveryMode `json:"delivery_modes,omitempty"`
+	Policy        Approval       `json:"policy"`
+}
+
+// IsOnCommands reports whether the rule's pattern is about commands, as for external requests, and not about paths.
+func (r ApprovalRule) IsOnCommands() bool {
+	return r.Operation == "terminal_command" || r.Operation == "external_request"
 }
 
 // Approval is a decision on a tool call.

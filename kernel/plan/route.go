@@ -40,6 +40,16 @@ func (p *Plan) HasRetryLadder(n *Node) bool {
 	return n.Steps != nil || len(n.Transitions) > 0 || r != nil && r.Stage > 0
 }
 
+// Delivers reports whether a node measures a delivery, also in embedded plans.
+func (p *Plan) Delivers() bool {
+	for n := range p.All() {
+		if slices.ContainsFunc(n.Checks, func(c Check) bool { return c.Type() == CheckDelivery }) {
+			return true
+		}
+	}
+	return false
+}
+
 // Route returns the target of a node's outcome. Without an edge, success and skip lead to the next node, escalate and
 // budget to a pause. All others lead to retry if the node has a retry ladder ([Plan.HasRetryLadder]), else to failed.
 func (p *Plan) Route(n *Node, o Outcome) Route {

@@ -18,6 +18,8 @@ type Sandbox struct {
 	Memory    int64   `json:"memory,omitempty"`
 	Processes int     `json:"processes,omitempty"`
 	CPU       float64 `json:"cpu,omitempty"`
+	// MaxViolations is the maximum number of refused tool calls in an attempt. It requests no isolation.
+	MaxViolations int `json:"max_violations,omitempty"`
 }
 
 // SandboxMode is the degree of a process's confinement.
@@ -73,6 +75,7 @@ func (s *Sandbox) WithDefaults(below *Sandbox) *Sandbox {
 	merged := *below
 	merged.Mode, merged.Network = cmp.Or(s.Mode, merged.Mode), cmp.Or(s.Network, merged.Network)
 	merged.Memory, merged.Processes, merged.CPU = cmp.Or(s.Memory, merged.Memory), cmp.Or(s.Processes, merged.Processes), cmp.Or(s.CPU, merged.CPU)
+	merged.MaxViolations = cmp.Or(s.MaxViolations, merged.MaxViolations)
 	if s.Read != nil {
 		merged.Read = s.Read
 	}
@@ -89,6 +92,7 @@ func (s *Sandbox) Restrict(outer *Sandbox) *Sandbox {
 	in.Mode = stricter(in.Mode, out.Mode, SandboxModes())
 	in.Network = stricter(in.Network, out.Network, Networks())
 	in.Memory, in.Processes, in.CPU = least(in.Memory, out.Memory), least(in.Processes, out.Processes), least(in.CPU, out.CPU)
+	in.MaxViolations = least(in.MaxViolations, out.MaxViolations)
 	return in
 }
 

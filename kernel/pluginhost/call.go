@@ -142,6 +142,12 @@ func (c *caller) currentComponent(ctx context.Context, e catalog.Entry, b *catal
 
 func (c *caller) environment(e catalog.Entry, component sdk.Component, use Use) []string {
 	policy := DefaultEnv(component, comesWithProgram(e)).WithNames(use.Names).Narrow(use.Env)
+	if names := (EnvPolicy{Mode: policy.Mode}).withheld(c.cfg.Environ); len(names) > 0 {
+		c.logOnce("withheld", func() {
+			c.cfg.Logger.Warn("withheld variables that look secret from components that do not need or name them", "names", strings.Join(names, ", "),
+				"remedy", "name one as ${NAME} in the command or in the hook's configuration, in providers.<name>.env of your config.yaml, or in policy.env of a project that you trust")
+		})
+	}
 	return BuildEnv(c.cfg.Environ, policy, map[string]string{client.LogLevelVariable: c.cfg.PluginLogger.GetLevel().String()})
 }
 

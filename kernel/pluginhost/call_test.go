@@ -31,7 +31,7 @@ func TestProcessIsShared(t *testing.T) {
 	pid := b.output(b.provider("good", Use{}), "pid")
 	require(t, pid != fmt.Sprint(os.Getpid()), "the plugin runs inside the kernel")
 	compare(t, pid, b.output(b.provider("good-alias", Use{}), "pid"))
-	other := b.provider("good", Use{Env: EnvPolicy{Mode: EnvMinimal}})
+	other := b.provider("good", Use{Names: []string{"SECRET_KEY"}})
 	require(t, b.output(other, "pid") != pid, "another environment got the same process")
 	compare(t, filepath.Base(b.cfg.WorkDir), filepath.Base(b.output(other, "dir")))
 	compare(t, 2, len(b.seen(Started)))
@@ -209,7 +209,9 @@ func TestEnvironment(t *testing.T) {
 		use  Use
 		want []string
 	}{
-		{"inherit", Use{}, append(slices.Clone(marks), "HOME", "PATH", "SECRET_KEY")},
+		{"public", Use{}, append(slices.Clone(marks), "HOME", "PATH")},
+		{"a name of the configuration", Use{Names: []string{"SECRET_KEY"}}, append(slices.Clone(marks), "HOME", "PATH", "SECRET_KEY")},
+		{"a name of an author without trust", Use{Env: EnvPolicy{Mode: EnvInherit}}, append(slices.Clone(marks), "HOME", "PATH")},
 		{"minimal", Use{Env: EnvPolicy{Mode: EnvMinimal}}, append(slices.Clone(marks), "HOME", "PATH")},
 	}
 	for _, tt := range tests {

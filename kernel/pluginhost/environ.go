@@ -9,23 +9,28 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 // EnvMode is the kind of an environment policy.
 type EnvMode string
 
-// EnvInherit passes on all variables except those of a handshake. EnvMinimal passes on the variables of [IsMinimalEnv]
-// and the listed names. The zero value means the component's default.
+// EnvInherit passes on all variables except those of a handshake. EnvPublic passes on those whose names do not mark a
+// secret ([redact.IsSecretName]), and the listed names; it is no setting. EnvMinimal passes on the variables of
+// [IsMinimalEnv] and the listed names. The zero value means the component's default.
 const (
 	EnvInherit EnvMode = "inherit"
+	EnvPublic  EnvMode = "public"
 	EnvMinimal EnvMode = "minimal"
 )
 
 // EnvPolicy says which environment variables a plugin process gets. The zero value is the component's default.
 type EnvPolicy struct {
 	Mode EnvMode
-	// Names are passed on besides the minimal variables; for EnvMinimal only.
+	// Names are passed on besides the variables of the mode; EnvInherit needs none.
 	Names []string
+	// Adds lets [EnvPolicy.Narrow] add variables as well, because the user trusts the author of this policy.
+	Adds bool
 }
 
 // ParseEnv reads the setting `env`: inherit, minimal, or a list of names. An empty list is the default.
@@ -55,38 +60,42 @@ func IsMinimalEnv(name string) bool {
 	return strings.HasPrefix(name, "LC_")
 }
 
-// DefaultEnv returns the policy of a component without any setting. A provider inherits the environment. A component that
-// is shipped with this program gets the variables that it needs, which may be all. Other components get the minimal
-// variables, whatever their names.
+// DefaultEnv returns the policy of a component without any setting. A provider, and a shipped component that needs all
+// variables, gets those without secrets. Other components get the minimal variables. A component that is shipped with this
+// program also gets the variables that it needs, such as the keys of its service. Names of components do not count.
 func DefaultEnv(c sdk.Component, shipped bool) EnvPolicy {
 	var needed []string
 	if shipped && c.Needs != nil {
-		needed = c.Needs.Environment
+		needed = slices.Clone(c.Needs.Environment)
 	}
-	if c.Kind == sdk.KindProvider || slices.Contains(needed, sdk.AllVariables) {
-		return EnvPolicy{Mode: EnvInherit}
+	switch {
+	case slices.Contains(needed, sdk.AllVariables):
+		return EnvPolicy{Mode: EnvPublic}
+	case c.Kind == sdk.KindProvider:
+		return EnvPolicy{Mode: EnvPublic, Names: needed}
+	default:
+		return EnvPolicy{Mode: EnvMinimal, Names: needed}
 	}
-	return EnvPolicy{Mode: EnvMinimal, Names: slices.Clone(needed)}
 }
 
 // variableReference matches a reference to an environment variable in a configuration.
 var variableReference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// ReferencedEnv returns the variables that a component's JSON configuration names, sorted. They are NAME for each
-// ${NAME} in a text, and the texts of keys that end in _env.
-func ReferencedEnv(config json.RawMessage) []string {
-	var tree any
-	if json.Unmarshal(config, &tree) != nil {
-		return nil // its reader reports the error
-	}
+// ReferencedEnv returns the variables that a component's configuration names, sorted. They are NAME for each ${NAME} in a
+// text, and the texts of keys that end in _env. The configuration is a JSON value, decoded or as [json.RawMessage].
+func ReferencedEnv(config any) []string {
 	var names []string
-	collectReferences("", tree, &names)
+	collectReferences("", config, &names)
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
 func collectReferences(key string, tree any, names *[]string) {
 	switch value := tree.(type) {
+	case json.RawMessage:
+		var decoded any
+		_ = json.Unmarshal(value, &decoded) // its reader reports the error
+		collectReferences(key, decoded, names)
 	case string:
 		if strings.HasSuffix(key, "_env") {
 			*names = append(*names, value)
@@ -113,17 +122,17 @@ func (p EnvPolicy) WithNames(names []string) EnvPolicy {
 	return p
 }
 
-// Narrow restricts p by asked and never widens it: names that p would not pass are dropped.
+// Narrow restricts p by asked: names that p would not pass are dropped. It widens p only if asked may add variables.
 func (p EnvPolicy) Narrow(asked EnvPolicy) EnvPolicy {
 	switch {
 	case asked.Mode == "":
 		return p
-	case p.Mode == EnvInherit:
+	case p.Mode == EnvInherit, asked.Adds:
 		return asked
 	case asked.Mode == EnvInherit:
 		return p
 	}
-	names := slices.DeleteFunc(slices.Clone(asked.Names), func(n string) bool { return !slices.Contains(p.Names, n) })
+	names := slices.DeleteFunc(slices.Clone(asked.Names), func(n string) bool { return !p.allows(n) })
 	return EnvPolicy{Mode: EnvMinimal, Names: names}
 }
 
@@ -147,10 +156,22 @@ func BuildEnv(user []string, p EnvPolicy, own map[string]string) []string {
 }
 
 func (p EnvPolicy) allows(name string) bool {
-	if isHandshakeVariable(name) {
+	switch {
+	case isHandshakeVariable(name):
 		return false
+	case p.Mode == EnvInherit, slices.Contains(p.Names, name):
+		return true
+	case p.Mode == EnvPublic:
+		return !redact.IsSecretName(name)
+	default:
+		return IsMinimalEnv(name)
 	}
-	return p.Mode == EnvInherit || IsMinimalEnv(name) || slices.Contains(p.Names, name)
+}
+
+// withheld returns the names of the entries of user that p does not pass on because they mark secrets, sorted. Only
+// EnvPublic has such names.
+func (p EnvPolicy) withheld(user []string) []string {
+	return slices.DeleteFunc(EnvNames(user), func(name string) bool { return p.Mode != EnvPublic || p.allows(name) || isHandshakeVariable(name) })
 }
 
 // isHandshakeVariable reports whether the variable belongs to the handshake of go-plugin or is set by this program for

@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -64,8 +65,11 @@ func TestDefaultEnv(t *testing.T) {
 		shipped bool
 		want    EnvPolicy
 	}{
-		{sdk.KindProvider, "anything", nil, false, EnvPolicy{Mode: EnvInherit}},
-		{sdk.KindTermination, "queue", all, true, EnvPolicy{Mode: EnvInherit}},
+		{sdk.KindProvider, "anything", nil, false, EnvPolicy{Mode: EnvPublic}},
+		{sdk.KindProvider, "claude", &sdk.Needs{Environment: []string{"A"}}, true, EnvPolicy{Mode: EnvPublic, Names: []string{"A"}}},
+		{sdk.KindProvider, "claude", &sdk.Needs{Environment: []string{"A"}}, false, EnvPolicy{Mode: EnvPublic}},
+		{sdk.KindTermination, "queue", all, true, EnvPolicy{Mode: EnvPublic}},
+		{sdk.KindProvider, "command", all, true, EnvPolicy{Mode: EnvPublic}},
 		{sdk.KindHookAction, "script", all, false, EnvPolicy{Mode: EnvMinimal}},
 		{sdk.KindTermination, "queue", &sdk.Needs{Commands: true}, true, EnvPolicy{Mode: EnvMinimal}},
 		{sdk.KindHookAction, "webhook", &sdk.Needs{Environment: []string{"A"}}, true, EnvPolicy{Mode: EnvMinimal, Names: []string{"A"}}},
@@ -83,8 +87,26 @@ func TestNeededVariables(t *testing.T) {
 	compare(t, []string{"JUDGE_MODEL=m", "JUDGE_PROVIDER=p", "PATH=/bin"}, BuildEnv(user, DefaultEnv(judge, true), nil))
 }
 
+// U320, AUDIT B4: commands, hooks and checks get no variable whose name marks a secret unless it is named.
+func TestSecretsAreWithheld(t *testing.T) {
+	user := []string{"GOPROXY=off", "DB_PASSWORD=p", "API_TOKEN=t", "SSH_AUTH_SOCK=/s", "PLUGIN_TOKEN=1"}
+	public := EnvPolicy{Mode: EnvPublic}
+	compare(t, []string{"GOPROXY=off", "SSH_AUTH_SOCK=/s"}, BuildEnv(user, public, nil))
+	compare(t, []string{"API_TOKEN", "DB_PASSWORD"}, public.withheld(user))
+	named := public.WithNames([]string{"API_TOKEN"})
+	compare(t, []string{"API_TOKEN=t", "GOPROXY=off", "SSH_AUTH_SOCK=/s"}, BuildEnv(user, named, nil))
+	compare(t, []string{"DB_PASSWORD"}, named.withheld(user))
+	require(t, len((EnvPolicy{Mode: EnvInherit}).withheld(user)) == 0, "an inherited environment withholds nothing")
+	asked := EnvPolicy{Mode: EnvMinimal, Names: []string{"DB_PASSWORD", "GOPROXY"}}
+	compare(t, []string{"GOPROXY=off"}, BuildEnv(user, public.Narrow(asked), nil))
+	asked.Adds = true // by a project that the user trusts
+	compare(t, []string{"DB_PASSWORD=p", "GOPROXY=off"}, BuildEnv(user, public.Narrow(asked), nil))
+	compare(t, []string{"API_TOKEN=t", "DB_PASSWORD=p", "GOPROXY=off", "SSH_AUTH_SOCK=/s"}, BuildEnv(user, public.Narrow(EnvPolicy{Mode: EnvInherit, Adds: true}), nil))
+}
+
 func TestWithinNeverWidens(t *testing.T) {
 	all := EnvPolicy{Mode: EnvInherit}
+	public := EnvPolicy{Mode: EnvPublic}
 	least := EnvPolicy{Mode: EnvMinimal}
 	named := EnvPolicy{Mode: EnvMinimal, Names: []string{"A", "B"}}
 	tests := []struct {
@@ -95,6 +117,7 @@ func TestWithinNeverWidens(t *testing.T) {
 		{"narrowed to the least", all, least, least},
 		{"narrowed to names", all, named, named},
 		{"minimal stays minimal", least, all, least},
+		{"without secrets stays without them", public, all, public},
 		{"names of a minimal one are dropped", least, named, EnvPolicy{Mode: EnvMinimal, Names: []string{}}},
 		{"only common names are left", named, EnvPolicy{Mode: EnvMinimal, Names: []string{"B", "C"}}, EnvPolicy{Mode: EnvMinimal, Names: []string{"B"}}},
 	}
@@ -132,7 +155,7 @@ func TestParse(t *testing.T) {
 // A webhook sees the variables that its own hook names, and no other key (REQUIREMENTS U245).
 func TestWebhookReceivesNamedVariables(t *testing.T) {
 	user := []string{"HTTPS_PROXY=p", "TOKEN=t", "KEY=k", "OTHER=secret", "PLUGIN_X=1", "PATH=/bin"}
-	named := ReferencedEnv([]byte(`{"url": "https://x", "headers": {"A": "Bearer ${TOKEN} ${PLUGIN_X}", "B": "${", "C": "$OTHER"}, "secret_env": "KEY", "more": [{"deep_env": "TOKEN"}], "n": 1}`))
+	named := ReferencedEnv(json.RawMessage(`{"url": "https://x", "headers": {"A": "Bearer ${TOKEN} ${PLUGIN_X}", "B": "${", "C": "$OTHER"}, "secret_env": "KEY", "more": [{"deep_env": "TOKEN"}], "n": 1}`))
 	compare(t, []string{"KEY", "PLUGIN_X", "TOKEN"}, named)
 	proxy := sdk.Component{Kind: sdk.KindHookAction, Needs: &sdk.Needs{Environment: []string{"HTTPS_PROXY"}}}
 	set := DefaultEnv(proxy, true).WithNames(named)
@@ -141,7 +164,7 @@ func TestWebhookReceivesNamedVariables(t *testing.T) {
 	compare(t, []string{"KEY=k", "PATH=/bin"}, BuildEnv(user, narrow, nil))
 	all := (EnvPolicy{Mode: EnvInherit}).WithNames(named)
 	require(t, len(all.Names) == 0, all.Names)
-	require(t, ReferencedEnv([]byte(`{`)) == nil && ReferencedEnv(nil) == nil, "an invalid configuration names variables")
+	require(t, ReferencedEnv(json.RawMessage(`{`)) == nil && ReferencedEnv(nil) == nil, "an invalid configuration names variables")
 }
 
 func TestNamesHoldNoValue(t *testing.T) {

@@ -43,11 +43,12 @@ func (cfg *Config) sandboxPolicy(e catalog.Entry, c sdk.Component, use Use) (*sa
 		return nil, failure.New(failure.SandboxUnavailable, "provider %s brings a sandbox of its own, which cannot run inside sandbox %s", c.Name, requested.Mode).
 			WithHint("ask for no sandbox where it is used, or configure it to leave its own one out, if it can")
 	case requested.IsRequested():
+		requested.Read = slices.Concat(requested.Read, use.Read)
 		return cfg.requestedPolicy(e, c, requested), nil
 	case requested.Mode == plan.SandboxNone, c.Kind == sdk.KindProvider, comesWithProgram(e) && c.Needs != nil && c.Needs.Commands:
 		return nil, nil
 	}
-	requested.Mode = plan.SandboxWorkspace
+	requested.Mode, requested.Read = plan.SandboxWorkspace, use.Read
 	b := cfg.requestedPolicy(e, c, requested)
 	b.BestEffort = true
 	return b, nil
@@ -136,6 +137,8 @@ type Use struct {
 	// Sandbox is the requested isolation; its paths are absolute and exist. Mode "" requests nothing; mode
 	// none also disables the isolation that applies by default.
 	Sandbox plan.Sandbox
+	// Read are more absolute paths that the process may read where it is confined.
+	Read []string
 }
 
 // confineRunningError returns the error for requested isolation of a process that already runs.

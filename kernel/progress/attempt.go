@@ -139,7 +139,7 @@ func (e loopEvent) applyAttemptComplete(d event.AttemptCompleteData) error {
 
 // recordSettlement stores the outcome of an iteration.
 func recordSettlement(l *state.Loop, d event.Settlement) {
-	l.Verdict, l.Message, l.Feedback, l.FailedSteps = d.Outcome, d.Message, d.Feedback, d.FailedSteps
+	l.Verdict, l.Message, l.Feedback, l.FailedSteps, l.Content = d.Outcome, d.Message, d.Feedback, d.FailedSteps, d.Content
 	l.CompletedAttempt, l.Artifact = nil, cmp.Or(d.Artifact, d.Partial)
 }
 

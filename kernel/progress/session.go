@@ -39,6 +39,7 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event, d event.Kerne
 		return invalidTransition(e, fmt.Sprintf("epoch %d has already begun", s.Epoch))
 	}
 	s.Epoch, s.Callbacks, s.Waits = e.Epoch, d.Callbacks, d.Waits
+	s.Confined = s.Confined || d.Confined
 	if s.Stop != nil && !s.Stop.Hook {
 		s.Stop = nil
 	}

@@ -41,7 +41,7 @@ func (e loopEvent) expect(phase state.Phase, key event.Key, change func(l *state
 }
 
 // causedByStop reports whether the failure has a kind by which effects report that they were stopped. It is also true
-// for a failure of the machine, which stops the run.
+// for a failure that says nothing about the work, which stops the run.
 //
 // Callers use the result only while the run is being stopped. If a plugin reported such a kind without a request, the
 // effect would be requested again at once and forever.

@@ -59,8 +59,8 @@ func TestReadFindsFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"sandbox: tight":                `p.yaml:1:10: error[AP-YAML-104]: unknown sandbox "tight" (available: none, strict, workspace)`,
 		"sandbox: [strict]":             `p.yaml:1:10: error[AP-YAML-101]: sandbox must be none, workspace, strict or a map, not a list`,
-		"sandbox: {moed: strict}":       `p.yaml:1:11: error[AP-YAML-301]: unknown key "moed" in sandbox (did you mean "mode"? available: cpu, memory, mode, network, processes, read, write)`,
-		"sandbox: {tight: ~}":           `p.yaml:1:11: error[AP-YAML-301]: unknown key "tight" in sandbox (available: cpu, memory, mode, network, processes, read, write)`,
+		"sandbox: {moed: strict}":       `p.yaml:1:11: error[AP-YAML-301]: unknown key "moed" in sandbox (did you mean "mode"? available: cpu, max_violations, memory, mode, network, processes, read, write)`,
+		"sandbox: {tight: ~}":           `p.yaml:1:11: error[AP-YAML-301]: unknown key "tight" in sandbox (available: cpu, max_violations, memory, mode, network, processes, read, write)`,
 		"sandbox: {mode: none, cpu: 1}": `p.yaml:1:10: error[AP-YAML-107]: mode none contradicts the other keys of sandbox (leave out mode, or the other keys)`,
 		"sandbox: {network: maybe}":     `p.yaml:1:20: error[AP-YAML-104]: unknown network "maybe" (available: loopback, off, on)`,
 		"sandbox: {network: 3}":         `p.yaml:1:20: error[AP-YAML-104]: unknown network "3" (available: loopback, off, on)`,

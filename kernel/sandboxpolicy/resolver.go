@@ -47,6 +47,21 @@ func (r Resolver) ResolveGrants(key string, written, writable []string) ([]strin
 	return paths, nil
 }
 
+// Grants reports whether a process may read path: the project, or one of the granted paths, holds it. path is absolute
+// and need not exist.
+func (r Resolver) Grants(granted []string, path string) bool {
+	names := []string{path}
+	for dir, rest := path, ""; dir != filepath.Dir(dir); dir, rest = filepath.Dir(dir), filepath.Join(filepath.Base(dir), rest) {
+		if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+			names = append(names, filepath.Join(resolved, rest))
+			break
+		}
+	}
+	return slices.ContainsFunc(r.writableRoots(granted), func(root string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return Within(name, root) })
+	})
+}
+
 // writableRoots returns the directories that agents may write, without symbolic links.
 func (r Resolver) writableRoots(writable []string) []string {
 	var roots []string

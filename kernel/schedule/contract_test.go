@@ -3,6 +3,7 @@ package schedule_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,6 +19,7 @@ import (
 // scriptedRun answers the commands of a run and records them as texts. Examples are "execute v2 i1", "execute v1 s1
 // i1#2" for a step's second attempt, "check lint", "stage 2 of 3", "wait 1s".
 type scriptedRun struct {
+	content string // of every settled iteration
 	*history
 	record []string
 	// attempt returns the end of an attempt: "" for success, else an outcome, or "crash" for a transient failure.
@@ -111,7 +113,7 @@ func (w *scriptedRun) perform(c schedule.Command) {
 			}
 		}
 		w.add(event.New(event.IterationComplete, cursor, c.Key, event.IterationCompleteData{
-			Settlement: event.Settlement{Outcome: outcome, Message: n.ID + " says " + outcome, Feedback: &event.Ref{Path: "feedback.md"}},
+			Settlement: event.Settlement{Outcome: outcome, Message: n.ID + " says " + outcome, Feedback: &event.Ref{Path: "feedback.md"}, Content: w.content},
 		}))
 	case schedule.Inspect:
 		w.record = append(w.record, fmt.Sprintf("inspect %s v%d", w.plan.Find(c.Location.Node).ID, c.Location.Visit))
@@ -275,6 +277,7 @@ func TestLimitsOfNodesAndRuns(t *testing.T) {
 		{"a node", plan.Cycles{}, 10, "policy.cycles.max"},
 		{"the run", plan.Cycles{Session: 7}, 7, "policy.cycles.session"},
 		{"equal passes", plan.Cycles{Identical: 3}, 2, "produced the same output"},
+		{"passes with other content", plan.Cycles{Identical: 3}, 10, "taken 10 of 10 times"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := graph(edges, "a", "b", "c", "d")
@@ -284,6 +287,9 @@ func TestLimitsOfNodesAndRuns(t *testing.T) {
 			w.attempt = func(c schedule.Command, node string) string {
 				if c.Kind == schedule.Attempt && node == "a" {
 					turn++
+				}
+				if strings.Contains(tt.name, "other content") {
+					w.content = strconv.Itoa(turn)
 				}
 				if tt.policy.Identical == 0 && node == []string{"b", "c", "d"}[turn%3] || tt.policy.Identical > 0 && node == "b" {
 					return "fail"

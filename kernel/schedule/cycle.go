@@ -55,9 +55,10 @@ func passHash(p *plan.Plan, s state.State, n *plan.Node, target string) string {
 			continue
 		}
 		ns := s.Nodes[path]
+		_, _ = io.WriteString(digest, ns.Loop.Content) // a hash never fails
 		for _, ref := range []*event.Ref{ns.Output, ns.Loop.Result} {
 			if ref != nil {
-				_, _ = io.WriteString(digest, path+" "+ref.SHA256+"\n") // a hash never fails
+				_, _ = io.WriteString(digest, path+" "+ref.SHA256+"\n")
 			}
 		}
 	}

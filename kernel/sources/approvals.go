@@ -11,7 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // readApprovalLists reads the rules of the decisions on tool calls and checks the protected paths.
@@ -53,16 +52,16 @@ func readRule(m dialect.Map) (plan.ApprovalRule, bool) {
 	var r plan.ApprovalRule
 	m.Decode(&dialect.Rule, &r)
 	if at := m.Get("pattern"); r.Pattern != "" {
-		checkRulePattern(m, at, r.Pattern, r.Operation)
+		checkRulePattern(m, at, r)
 	}
 	return r, len(*m.Diagnostics) == before
 }
 
 // checkRulePattern reports an invalid pattern: a regular expression for commands, a glob of paths for all other
 // operations.
-func checkRulePattern(m dialect.Map, v dialect.Member, pattern, operation string) {
-	pattern, _ = strings.CutPrefix(pattern, "!")
-	if operation != string(sdk.CategoryTerminal) {
+func checkRulePattern(m dialect.Map, v dialect.Member, r plan.ApprovalRule) {
+	pattern, _ := strings.CutPrefix(r.Pattern, "!")
+	if !r.IsOnCommands() {
 		checkGlob(m, v, pattern)
 		return
 	}
@@ -96,15 +95,15 @@ func checkGlob(m dialect.Map, v dialect.Member, glob string) {
 
 // covers reports whether a rule surely matches all calls that a later rule matches. It compares patterns as text.
 func covers(earlier, later plan.ApprovalRule) bool {
-	if earlier.Operation != "" && earlier.Operation != later.Operation {
+	if earlier.Operation != "" && earlier.Operation != later.Operation || len(earlier.DeliveryModes) > 0 {
 		return false
 	}
-	switch commands := string(sdk.CategoryTerminal); {
+	switch {
 	case earlier.Pattern == "":
 		return true
-	case later.Pattern == "", (earlier.Operation == commands) != (later.Operation == commands):
+	case later.Pattern == "", earlier.IsOnCommands() != later.IsOnCommands():
 		return false
-	case earlier.Operation == commands:
+	case earlier.IsOnCommands():
 		return earlier.Pattern == later.Pattern || earlier.Pattern == ".*"
 	default:
 		return earlier.Pattern == later.Pattern || earlier.Pattern == "**"

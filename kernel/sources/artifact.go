@@ -17,7 +17,7 @@ import (
 var (
 	// checkReference matches the source of a kernel field: checks.<id>.<value>. checkValues are the possible values.
 	checkReference = regexp.MustCompile(`^checks\.([A-Za-z0-9._-]+)\.([a-z_]+)$`)
-	checkValues    = []string{"changed", "changed_code", "changed_tests", "counts", "exit_code", "failed", "ok", "output", "passed", "reason", "total"}
+	checkValues    = append([]string{"changed", "changed_code", "changed_tests", "counts", "exit_code", "failed", "ok", "output", "passed", "reason", "total"}, plan.DeliveryFields...)
 )
 
 // Artifact is the artifact contract of a node or of its stage.

@@ -29,7 +29,7 @@ func ReadChecks(m dialect.Map, owner string) []dialect.Map {
 func ReadCheck(m dialect.Map) plan.Check {
 	c := plan.Check{}
 	m.Decode(&dialect.Check, &c)
-	if c.ID != "" && !validCheckID(c.ID) {
+	if c.ID != "" && !checkID.MatchString(c.ID) {
 		m.Errorf(m.Get("id").Pos, yamldoc.CodeIdentifier, "ids become names of files", "check id %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.ID)
 	}
 	if m.Has("run") && m.Has("command") {
@@ -44,6 +44,9 @@ func ReadCheck(m dialect.Map) plan.Check {
 	}
 	c.Config = config.JSON()
 	checkTestFirst(m, c)
+	if c.Type() == plan.CheckDelivery && len(config.Entries) > 1 {
+		m.Errorf(m.Node.Pos, yamldoc.CodeConflict, "keep id, type, at and timeout: the mode is that of the run", "%s measures a delivery, which has no other keys", m.Label)
+	}
 	return c
 }
 
@@ -55,6 +58,8 @@ func checkTestFirst(m dialect.Map, c plan.Check) {
 	case c.TestFirst == "":
 	case !isTests:
 		m.Errorf(m.KeyPos("test_first"), yamldoc.CodeConflict, "set type: tests", "%s has test_first and does not run tests", m.Label)
+	case m.Has("expect"):
+		m.Errorf(m.KeyPos("expect"), yamldoc.CodeConflict, "remove the line expect: the part of the check decides what must pass", "%s has test_first and expect", m.Label)
 	case enters != (c.TestFirst == plan.TestFirstBase):
 		m.Errorf(m.KeyPos("test_first"), yamldoc.CodeConflict, "test_first: base goes with at: enter, every other value with at: exit", "%s measures at the wrong moment", m.Label)
 	}
@@ -74,9 +79,7 @@ func translateCheckEntry(e yamldoc.Entry) yamldoc.Entry {
 }
 
 var (
-	checkIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+	checkID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 	// checkTypes maps the dialect's check types to those of the hook action check.
 	checkTypes = map[string]string{"file_exists": "file", "file_content": "content"}
 )
-
-func validCheckID(id string) bool { return len(id) <= 64 && checkIDPattern.MatchString(id) }

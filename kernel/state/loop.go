@@ -100,6 +100,8 @@ type LastIteration struct {
 	Message          string                     `json:"message,omitempty"`
 	Feedback         *event.Ref                 `json:"feedback,omitempty"`
 	FailedSteps      []string                   `json:"failed_steps,omitempty"`
+	// Content is as in [event.Settlement].
+	Content string `json:"content,omitempty"`
 	// Artifact is the artifact of the last iteration. It may be invalid if the iteration needs the user.
 	Artifact *event.Ref `json:"made,omitempty"`
 }

@@ -49,7 +49,8 @@ const (
 	PauseHook       PauseKind = "hook"
 	PauseApproval   PauseKind = "approval"
 	PauseEscalation PauseKind = "escalation"
-	PauseError      PauseKind = "error" // the kernel cannot continue; the work itself has not failed
+	PauseError      PauseKind = "error"    // the kernel cannot continue; the work itself has not failed
+	PauseTampered   PauseKind = "tampered" // a recorded file was changed
 )
 
 // State is one session between two events. It is a value: progress.Apply returns a new state and leaves the old state
@@ -159,6 +160,8 @@ type OpenQuestions struct {
 	// meanwhile.
 	Questions map[string]Question `json:"questions,omitempty"`
 	Waits     bool                `json:"waits,omitempty"`
+	// Confined means that an agent of the run is in a sandbox. Files in the session's directory then answer no question.
+	Confined bool `json:"confined,omitempty"`
 }
 
 // UserInput holds approvals, requests and texts of the user and of hooks.

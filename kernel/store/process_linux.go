@@ -50,3 +50,16 @@ func StatFields(pid int) ([]string, bool) {
 	fields := strings.Fields(string(text[end+1:]))
 	return fields, len(fields) > startField
 }
+
+// StatusFields returns the values of /proc/<pid>/status (proc(5)) by their names, such as the four user ids of "Uid". It
+// is empty if the process has ended. Unlike the owner of the directory, it shows the user of a process that denies access
+// to its memory.
+func StatusFields(pid int) map[string][]string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	all := map[string][]string{}
+	for line := range strings.Lines(string(text)) {
+		name, values, _ := strings.Cut(line, ":")
+		all[name] = strings.Fields(values)
+	}
+	return all
+}

@@ -38,8 +38,8 @@ func (s *Store) Read(name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// ReadRef returns the file that a reference names. A file with another size or digest is an error of kind
-// state_corrupt.
+// ReadRef returns the file that a reference names. A missing file, or one with another size or digest, is an error of kind
+// tampered.
 func (s *Store) ReadRef(ref event.Ref) ([]byte, error) {
 	data, err := s.Read(ref.Path, ref.Size)
 	switch {
@@ -59,8 +59,23 @@ func (s *Store) ReadRef(ref event.Ref) ([]byte, error) {
 }
 
 func changedError(file string, why error) error {
-	return failure.New(failure.StateCorrupt, "%s differs from the recorded file: %w", file, why).
-		WithHint("another program changed the session's files; restore the file or start the session again")
+	return failure.New(failure.Tampered, "%s differs from the recorded file: %w", file, why).
+		WithHint("find out which program changed it and restore the file, or start the session again with %s", failure.Option("force"))
+}
+
+// Verify compares the file that a reference names with the reference, and returns its absolute path for other programs.
+// The errors are those of [Store.ReadRef].
+func (s *Store) Verify(ref event.Ref) (string, error) {
+	found, err := s.Ref(ref.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", changedError(s.Abs(ref.Path), err)
+	case err != nil:
+		return "", err
+	case found.Size != ref.Size || ref.SHA256 != "" && found.SHA256 != ref.SHA256:
+		return "", changedError(s.Abs(ref.Path), errors.New("another digest"))
+	}
+	return s.Abs(ref.Path), nil
 }
 
 // Ref reads a file that another process wrote and returns its reference.

@@ -42,9 +42,13 @@ func TestReadRefRefusesAnotherFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, d := openDir(t, "s")
 			ref := must(d.Write("f", []byte("hello")))
+			compare(t, d.Abs("f"), must(d.Verify(ref)))
 			check(t, change(d))
-			if _, err := d.ReadRef(ref); failure.KindOf(err) != failure.StateCorrupt {
-				t.Errorf("got %v, want state_corrupt", err)
+			if _, err := d.ReadRef(ref); failure.KindOf(err) != failure.Tampered {
+				t.Errorf("read: got %v, want tampered", err)
+			}
+			if _, err := d.Verify(ref); failure.KindOf(err) != failure.Tampered {
+				t.Errorf("verify: got %v, want tampered", err)
 			}
 		})
 	}

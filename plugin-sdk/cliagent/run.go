@@ -8,6 +8,7 @@ import (
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/commands"
 )
 
 // Run starts the command and returns when the process and its descendants have ended and both
@@ -25,6 +26,7 @@ func Run(ctx context.Context, c Command) (End, error) {
 	if err != nil {
 		return End{}, err
 	}
+	defer commands.Add(ctx, p.family.root)()
 	end := End{name: c.Name, StopReason: p.watch(ctx, c)}
 	if end.StopReason != StopNone {
 		end.cause = context.Cause(ctx)

@@ -27,6 +27,8 @@ const (
 	LockContention     Kind = "lock_contention"     // another kernel holds the session
 	SessionState       Kind = "session_state"       // the request is not possible in the session's state
 	StateCorrupt       Kind = "state_corrupt"       // the journal or another file of a session cannot be written or read
+	Tampered           Kind = "tampered"            // a file that the engine recorded was changed by another program
+	DeliveryRefused    Kind = "delivery_refused"    // the project's repository does not allow the delivery mode
 	SignalInterrupt    Kind = "signal_interrupt"    // SIGINT or SIGTERM interrupted the work
 	IterationTimeout   Kind = "iteration_timeout"   // a stage or run limit was reached
 	JudgeFailed        Kind = "judge_failed"        // one call of the judge failed
@@ -95,6 +97,10 @@ func (k Kind) Code() string {
 		return "AP-HOOK-001"
 	case CheckFailed:
 		return "AP-CHECK-001"
+	case Tampered:
+		return "AP-TAMPER-001"
+	case DeliveryRefused:
+		return "AP-DELIVERY-001"
 	default:
 		return ""
 	}

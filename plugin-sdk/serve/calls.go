@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/commands"
 )
 
 // calls tracks the calls in flight, so that they can be cancelled and awaited together. The zero
@@ -14,6 +16,7 @@ type calls struct {
 	cancels map[int]context.CancelCauseFunc
 	ended   error // reason why no further call may begin
 	running sync.WaitGroup
+	groups  commands.Groups // of the commands that the calls run
 }
 
 // begin registers a call, which end cancels if it is still running. done removes the call. The error

@@ -30,7 +30,7 @@ func (s *providerService) Execute(stream pb.Provider_ExecuteServer) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(wire.Incoming(stream.Context()))
+	ctx, cancel := context.WithCancelCause(s.server.calls.groups.Context(wire.Incoming(stream.Context())))
 	defer cancel(nil)
 	done, err := s.server.calls.begin(cancel)
 	if err != nil {

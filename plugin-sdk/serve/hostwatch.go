@@ -44,10 +44,12 @@ func (l *hostWatch) end() {
 	l.watch.Wait()
 }
 
-// die cancels every call, waits up to the grace, and kills the process group. It does not return.
+// die cancels every call, waits up to the grace, and kills the groups of commands that still run and the plugin's own.
+// It does not return.
 func (l *hostWatch) die(cause error) {
 	l.dying.Do(func() {
 		l.server.calls.end(cause, l.server.grace)
+		l.server.calls.groups.Kill()
 		killGroup()
 		os.Exit(exitInvalid)
 	})

@@ -114,6 +114,9 @@ func printHelp(s *server, self string, w io.Writer) {
 
 // serveKernel serves the kernel until the kernel shuts the plugin down.
 func (s *server) serveKernel() {
+	if os.Getenv(wire.Process) != "" { // a check of the plugin reads its environment
+		DenyMemoryAccess()
+	}
 	watch := watchHost(s)
 	defer watch.end()
 	once := clearHandshakeOnce(os.Stderr)

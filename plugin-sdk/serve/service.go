@@ -117,7 +117,7 @@ func invoke[T any](ctx context.Context, s *server, ref *pb.ComponentRef, work fu
 
 // unary makes one call on a component and tracks it in the server's calls.
 func (s *server) unary(ctx context.Context, c *component, work func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(wire.Incoming(ctx))
+	ctx, cancel := context.WithCancelCause(s.calls.groups.Context(wire.Incoming(ctx)))
 	defer cancel(nil)
 	done, err := s.calls.begin(cancel)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command agent-plugin-hooks serves the hook actions "webhook", "script" and "check", and the provider "command".
+// Command agent-plugin-hooks serves the hook actions "webhook", "script", "check" and "deliver", and the provider "command".
 package main
 
 import (

@@ -163,6 +163,9 @@ func (p *player) run(command string, sorted bool) error {
 	return nil
 }
 
+// ofEverySession are the directories with the user's key and the signed heads of journals, which every session has.
+var ofEverySession = []string{"home/state/agent-pipelines/keys", "home/state/agent-pipelines/heads"}
+
 // recordTree records each file that the commands have created, changed or removed. A content of more than 80 bytes that
 // occurred before is replaced by the path of its first file.
 func (p *player) recordTree() error {
@@ -179,7 +182,7 @@ func (p *player) recordTree() error {
 		if err != nil {
 			return err
 		}
-		if relative == "tmp" {
+		if relative == "tmp" || slices.Contains(ofEverySession, filepath.ToSlash(relative)) {
 			return fs.SkipDir
 		}
 		if entry.IsDir() {

@@ -37,6 +37,7 @@ var rules = []rule{
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d(\.\d+)?\b`), `CLOCK`},
 	{regexp.MustCompile(`\b[A-Z]{1,4}-\d{14}-[0-9a-f]{8}\b`), `RUN-ID`},
 	{regexp.MustCompile(`"(trace_id|span_id|parent_span_id)":("[0-9a-f]*")`), `"$1":"X"`},
+	{regexp.MustCompile(`,"prev":"[\w-]{22}"`), ``},
 	{regexp.MustCompile(`"start_time":\s*"[^"]*/\d+"`), `"start_time":"BOOT"`},
 	{regexp.MustCompile(`("pid":\s*|\bpid[= ]|\bPID )\d+`), `${1}PID`},
 	{regexp.MustCompile(`(commit |"commit": ?")[0-9a-f]{40}`), `${1}COMMIT`},

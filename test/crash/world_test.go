@@ -327,6 +327,9 @@ func (w *world) differences(want crashtest.Outcome, lost bool) []string {
 	if err = errors.Join(err, json.Unmarshal(b, &s)); err != nil || s.Status != "completed" {
 		all = append(all, "state.json: "+s.Status+", not completed")
 	}
+	if code, text := w.run(nil, "session", "verify", "s"); code != 0 { // a crash must not look like a change by another program
+		all = append(all, "session verify: "+text)
+	}
 	left, err := e2ereal.Processes(w.root)
 	if err != nil {
 		w.t.Fatal(err)

@@ -1,7 +1,9 @@
 package e2ereal
 
 import (
+	"bufio"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,21 +75,24 @@ func startFake(t *testing.T, arg, ready string, env ...string) *Call {
 	cmd := exec.CommandContext(t.Context(), filepath.Join(w.bin, "claude"), arg)
 	cmd.Dir, cmd.Stdin = w.project, strings.NewReader("Do it.\nResult file: "+result+"\n")
 	cmd.Env = append(w.environment(w.bin, env...), NotesVariable+"="+filepath.Join(w.notes, "*"))
-	var stdout, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	stdout := bufio.NewReader(must(cmd.StdoutPipe()))
 	check(t, cmd.Start())
+	first := must(stdout.ReadString('\n')) // the recorder records each line before it passes it on
 	if arg == "wait" {
 		w.await(t, ready, "")
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Error(err)
 		}
 	}
+	rest := must(io.ReadAll(stdout))
 	err := cmd.Wait()
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if !ok {
 		t.Fatal(err)
 	}
-	call := &Call{Stdout: []byte(stdout.String()), Stderr: []byte(stderr.String()), Exit: status.ExitStatus()}
+	call := &Call{Stdout: append([]byte(first), rest...), Stderr: []byte(stderr.String()), Exit: status.ExitStatus()}
 	if status.Signaled() {
 		call.Exit, call.Signal = 0, status.Signal()
 	}

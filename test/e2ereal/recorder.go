@@ -53,7 +53,7 @@ func (c *Call) run(path string, prompt []byte, calls string, n int) error {
 	defer stderr.Close()
 	output := &dividedOutput{call: c, file: callFile(calls, n, "stdout.jsonl")}
 	cmd := exec.Command(path, os.Args[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(prompt), io.MultiWriter(os.Stdout, output), io.MultiWriter(os.Stderr, stderr)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(prompt), io.MultiWriter(output, os.Stdout), io.MultiWriter(os.Stderr, stderr)
 	c.Waits = false
 	if err := cmd.Start(); err != nil {
 		return err

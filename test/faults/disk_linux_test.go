@@ -126,8 +126,8 @@ func TestFilesDisappear(t *testing.T) {
 			func(w world) error { return os.Rename(w.path(runs+"/moved"), w.path(session)) }, 0,
 		},
 		{"all of .claude removed", func(w world) error { return os.RemoveAll(w.path(".claude")) }, replaced, nil, 14},
-		{"the journal removed", func(w world) error { return os.Remove(w.path(journal)) }, []string{"removed or replaced", "(state_corrupt)", "resume the session"}, nil, 0},
-		{"the journal emptied", func(w world) error { return os.Truncate(w.path(journal), 0) }, []string{"it shrank", "(state_corrupt)"}, nil, 0},
+		{"the journal removed", func(w world) error { return os.Remove(w.path(journal)) }, []string{"removed or replaced", "(state_corrupt)", "resume the session"}, nil, 22},
+		{"the journal emptied", func(w world) error { return os.Truncate(w.path(journal), 0) }, []string{"it shrank", "(state_corrupt)"}, nil, 22},
 		{"state.json removed", func(w world) error { return os.Remove(w.path(session + "/state.json")) }, nil, nil, 0},
 		{"the lock removed", func(w world) error { return os.Remove(w.path(".claude/locks/s.lock")) }, nil, nil, 0},
 	} {
@@ -153,7 +153,11 @@ func TestFilesDisappear(t *testing.T) {
 			}
 			w.write("mock.json", calm)
 			w.must(tt.then, nil, "resume", "s", "--quiet")
-			if tt.then == 0 {
+			if tt.then == 22 { // the head shows the missing lines
+				w.must(0, nil, "session", "verify", "s", "--accept")
+				w.must(0, nil, "resume", "s", "--quiet")
+			}
+			if tt.then != 14 {
 				w.files()
 			} else if matches, _ := filepath.Glob(w.path(session)); len(matches) > 0 {
 				t.Errorf("made in its place: %v", matches)

@@ -1,6 +1,7 @@
 package guide
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,11 +13,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestProofsExist checks that every test, benchmark and script that docs/proofs.md names exists. The page must name
-// exactly the fuzz targets of the repository.
+// TestProofsExist checks that every test, benchmark and script that docs/proofs.md and docs/threat-model.md name exists.
+// docs/threat-model.md must name each hostile script, and docs/proofs.md exactly the fuzz targets of the repository.
 func TestProofsExist(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "docs", "proofs.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	threats, err := os.ReadFile(filepath.Join(root, "docs", "threat-model.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,6 +36,9 @@ func TestProofsExist(t *testing.T) {
 			return fs.SkipDir
 		case strings.HasSuffix(path, ".txtar"):
 			functions[d.Name()] = true
+			if name := "hostile/" + d.Name(); filepath.Base(filepath.Dir(path)) == "hostile" && !bytes.Contains(threats, []byte("`"+name+"`")) {
+				t.Errorf("docs/threat-model.md does not name %s", name)
+			}
 		case strings.HasSuffix(path, "_test.go"):
 			source, err := os.ReadFile(path)
 			if err != nil {
@@ -52,10 +60,10 @@ func TestProofsExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile("`((?:Test|Benchmark)\\w+|[a-z-]+\\.txtar)`").FindAllSubmatch(text, -1)
+	named := regexp.MustCompile("`(?:hostile/)?((?:Test|Benchmark)\\w+|[a-z0-9-]+\\.txtar)`").FindAllSubmatch(slices.Concat(text, threats), -1)
 	for _, m := range named {
 		if !functions[string(m[1])] {
-			t.Errorf("docs/proofs.md names %s, which does not exist", m[1])
+			t.Errorf("docs/proofs.md or docs/threat-model.md names %s, which does not exist", m[1])
 		}
 	}
 	if len(named) == 0 {

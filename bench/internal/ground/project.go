@@ -211,6 +211,12 @@ func (p *Project) Status(ctx context.Context, session string) (cost.Cost, error)
 	return p.ground.account(ctx, p.Dir, p.ground.Command, "status", session, "--plugin-dir", p.ground.Plugins)
 }
 
+// Accept accepts the journal of a session as it is.
+func (p *Project) Accept(ctx context.Context, session string) error {
+	_, err := p.ground.account(ctx, p.Dir, p.ground.Command, "session", "verify", session, "--accept", "--plugin-dir", p.ground.Plugins)
+	return err
+}
+
 // ReadLines runs a small program that reads a file line by line and returns the program's cost.
 func (g *Ground) ReadLines(ctx context.Context, file string) (cost.Cost, error) {
 	return g.account(ctx, g.dir, g.Program("lines"), file)

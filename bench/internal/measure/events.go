@@ -155,6 +155,9 @@ func (b *bench) bulky(ctx context.Context, events int) (*bigSession, error) {
 	if err := past.Give(s.project.Session(bulkySession), iterations); err != nil {
 		return s, err
 	}
+	if err := s.project.Accept(ctx, bulkySession); err != nil {
+		return s, err
+	}
 	s.watch, err = b.Watch(iterations + 1)
 	return s, err
 }

@@ -64,6 +64,14 @@ func (b *bench) pacePast(ctx context.Context, from, iterations int) (*steppedSes
 	if err := past.Give(p.Session(pacedSession), from-1); err != nil {
 		return nil, err
 	}
+	eng, err := b.engine(p, &localAgent{})
+	if err != nil {
+		return nil, err
+	}
+	_, err = eng.Verify(ctx, pacedSession, true)
+	if err := errors.Join(err, eng.Close(ctx)); err != nil {
+		return nil, err
+	}
 	return b.pacedFrom(ctx, p, from, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
 		return e.Resume(ctx, engine.ResumeOptions{Session: pacedSession})
 	})

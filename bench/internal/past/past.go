@@ -25,7 +25,7 @@ type journal struct {
 
 // Give extends a session to a number of complete iterations, at least 2, so that it appears interrupted in the next
 // one. The session must have one stage, be interrupted in iteration 3, and not be running. The added iterations have
-// events but no files.
+// events but no files. The lines have no digests: the caller accepts the journal before it resumes the session.
 func Give(session string, iterations int) (err error) {
 	if iterations < model {
 		return fmt.Errorf("give session %s %d iterations: it has %d", session, iterations, model)
@@ -121,7 +121,7 @@ func (j journal) write(w *bufio.Writer, iterations int) error {
 
 // shift returns an event of iteration was as it would be in iteration is: with number seq, and later by after.
 func shift(e event.Event, was, is int, seq int64, after time.Duration) event.Event {
-	e.Seq, e.Time = seq, e.Time.Add(after)
+	e.Seq, e.Time, e.Prev = seq, e.Time.Add(after), ""
 	if was == is {
 		return e
 	}

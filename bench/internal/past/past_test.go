@@ -126,6 +126,10 @@ func TestExtendSession(t *testing.T) {
 		}
 	}
 	same()
+	e, err := engine.NewEngine(engine.WithWorkDir(givenDir), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"))
+	check(t, err)
+	_, err = e.Verify(t.Context(), "s", true)
+	check(t, errors.Join(err, e.Close(context.Background())))
 	for _, dir := range []string{madeDir, givenDir} {
 		if result := run(t, dir, 0, true); result.Status != "completed" {
 			t.Errorf("resumed: %+v", result)

@@ -12,29 +12,43 @@ import (
 
 // Decide applies the policy to a call; the strictest decision on the call's paths counts. Protected paths are always
 // denied, paths outside of the workspace under every policy. Otherwise a nil policy allows everything. On a call
-// without category and paths, a rule for all calls decides, else the policy's default.
+// without category and paths, a rule for all calls decides, else the policy's default. Only a user allows a destructive
+// call. An external call is decided as an external_request, too.
 func Decide(p *plan.Approvals, c sdk.ToolCall, s Context) Decision {
-	r := applyRules(p, c, s)
+	r := s.applyRules(p, c)
+	if c.External {
+		c.Category = sdk.CategoryExternal
+		r = stricter(r, s.byPolicy(p, c, ""))
+	}
+	if c.Destructive && r.Approval == plan.ApprovalAuto {
+		r = Decision{Approval: plan.ApprovalPrompt, Rule: RuleDestructive}
+	}
 	if r.Approval != plan.ApprovalPrompt || s.Person {
 		return r
 	}
-	r.Approval = cmp.Or(p.NonInteractive, plan.ApprovalDeny)
-	if r.Approval != plan.ApprovalAuto {
+	r.Approval = plan.ApprovalDeny
+	if p != nil {
+		r.Approval = cmp.Or(p.NonInteractive, plan.ApprovalDeny)
+	}
+	switch {
+	case c.Destructive && (p == nil || r.Approval == plan.ApprovalAuto):
+		r.Approval, r.Reason = plan.ApprovalDeny, "it may lose work that nothing restores, and no user can allow it: a run with --wait asks"
+	case r.Approval != plan.ApprovalAuto:
 		r.Reason = "no user can allow it, and policy.approvals.non_interactive is " + string(r.Approval)
 	}
 	return r
 }
 
-func applyRules(p *plan.Approvals, c sdk.ToolCall, s Context) Decision {
+func (s Context) applyRules(p *plan.Approvals, c sdk.ToolCall) Decision {
 	var found Decision
 	terminal := c.Category == sdk.CategoryTerminal
 	if terminal || len(c.Paths) == 0 {
-		found = byPolicy(p, c, "")
+		found = s.byPolicy(p, c, "")
 	}
 	for _, path := range c.Paths {
 		r, fixed := s.guard(p, c.Category, path)
 		if !fixed && !terminal { // a command is ruled on as a whole
-			r = byPolicy(p, c, path)
+			r = s.byPolicy(p, c, path)
 		}
 		found = stricter(found, r)
 	}
@@ -52,28 +66,15 @@ func stricter(a, b Decision) Decision {
 	return a
 }
 
-// MayAsk reports whether a policy may ask the user about calls. It is false if no user is present.
-func MayAsk(p *plan.Approvals, person bool) bool {
-	if p == nil || !person {
-		return false
-	}
-	if p.Default == plan.ApprovalPrompt || p.Default == "" {
-		return true
-	}
-	for _, a := range p.Categories {
-		if a == plan.ApprovalPrompt {
-			return true
-		}
-	}
-	return slices.ContainsFunc(p.Rules, func(r plan.ApprovalRule) bool { return r.Policy == plan.ApprovalPrompt })
-}
-
 // Answered decides by the answer to a question, or by its expiry. rule is the name of the rule that required the
 // question.
 func Answered(p *plan.Approvals, d event.QuestionAnsweredData, rule string) Decision {
 	switch {
 	case d.Expired:
-		late := cmp.Or(p.OnTimeout, plan.ApprovalDeny)
+		late := plan.ApprovalDeny
+		if p != nil {
+			late = cmp.Or(p.OnTimeout, late)
+		}
 		return Decision{late, "there was no answer in time, and policy.approvals.on_timeout is " + string(late), rule}
 	case d.Answer == event.AnswerApprove:
 		return Decision{plan.ApprovalAuto, d.Text, rule}

@@ -37,8 +37,60 @@ func TestDecide(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			testkit.Equal(t, tt.want, approval.Decide(tt.policy, sdk.ToolCall{Tool: "write"}, approval.Context{Person: tt.person}))
-			testkit.Equal(t, tt.want.Approval == plan.ApprovalPrompt, approval.MayAsk(tt.policy, tt.person))
 		})
+	}
+}
+
+// U322: only a user allows a destructive call, whatever the policy says; a denial stays one.
+func TestDestructive(t *testing.T) {
+	all := []plan.ApprovalRule{{Name: "all", Policy: plan.ApprovalAuto}}
+	alone := "it may lose work that nothing restores, and no user can allow it: a run with --wait asks"
+	for _, tt := range []struct {
+		name   string
+		policy *plan.Approvals
+		person bool
+		want   approval.Decision
+	}{
+		{"no policy", nil, true, approval.Decision{Approval: plan.ApprovalPrompt, Rule: approval.RuleDestructive}},
+		{"no policy, no user", nil, false, approval.Decision{Approval: plan.ApprovalDeny, Reason: alone, Rule: approval.RuleDestructive}},
+		{"auto", &plan.Approvals{Default: plan.ApprovalAuto, Rules: all}, true, approval.Decision{Approval: plan.ApprovalPrompt, Rule: approval.RuleDestructive}},
+		{"auto, no user", &plan.Approvals{Default: plan.ApprovalAuto, NonInteractive: plan.ApprovalAuto}, false, approval.Decision{Approval: plan.ApprovalDeny, Reason: alone, Rule: approval.RuleDestructive}},
+		{"prompt, no user: auto", &plan.Approvals{NonInteractive: plan.ApprovalAuto}, false, ruling("deny", alone)},
+		{"no user: fail", &plan.Approvals{Default: plan.ApprovalAuto, NonInteractive: plan.ApprovalFail}, false, approval.Decision{Approval: plan.ApprovalFail, Reason: "no user can allow it, and policy.approvals.non_interactive is fail", Rule: approval.RuleDestructive}},
+		{"deny", &plan.Approvals{Default: plan.ApprovalDeny}, true, ruling("deny", "tool calls are denied by policy.approvals.default")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			call := sdk.ToolCall{Tool: "run_terminal", Category: sdk.CategoryTerminal, Command: "git reset --hard", Destructive: true}
+			testkit.Equal(t, tt.want, approval.Decide(tt.policy, call, approval.Context{Person: tt.person}))
+		})
+	}
+}
+
+// U324: an external command is decided as a command and as an external request; the stricter decision counts.
+func TestExternal(t *testing.T) {
+	policy := func(command, request plan.Approval) *plan.Approvals {
+		return &plan.Approvals{Categories: map[string]plan.Approval{"terminal_command": command, "external_request": request}}
+	}
+	call := sdk.ToolCall{Tool: "run_terminal", Category: sdk.CategoryTerminal, Command: "git push", External: true}
+	for _, tt := range []struct {
+		policy *plan.Approvals
+		want   plan.Approval
+		rule   string
+	}{
+		{nil, plan.ApprovalAuto, ""},
+		{policy("auto", "auto"), plan.ApprovalAuto, "terminal_command"},
+		{policy("auto", "deny"), plan.ApprovalDeny, "external_request"},
+		{policy("deny", "auto"), plan.ApprovalDeny, "terminal_command"},
+		{&plan.Approvals{Categories: map[string]plan.Approval{"terminal_command": "auto"}}, plan.ApprovalPrompt, "default"},
+		{&plan.Approvals{Default: plan.ApprovalAuto, Rules: []plan.ApprovalRule{{Operation: "external_request", Policy: "deny"}}}, plan.ApprovalDeny, "rule 1"},
+		{&plan.Approvals{Default: plan.ApprovalDeny, Rules: []plan.ApprovalRule{
+			{Operation: "terminal_command", Policy: "auto"}, {Operation: "external_request", Pattern: "^git push$", Policy: "auto"},
+		}}, plan.ApprovalAuto, "rule 1"},
+	} {
+		r := approval.Decide(tt.policy, call, approval.Context{Person: true})
+		if r.Approval != tt.want || r.Rule != tt.rule {
+			t.Errorf("%+v: %+v", tt.policy, r)
+		}
 	}
 }
 
@@ -64,6 +116,7 @@ func TestDecisionByAnswer(t *testing.T) {
 		{"late: escalate", plan.Approvals{OnTimeout: plan.ApprovalEscalate}, event.QuestionAnsweredData{Answer: "reject", Expired: true}, late(plan.ApprovalEscalate)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			testkit.Equal(t, late(plan.ApprovalDeny), approval.Answered(nil, event.QuestionAnsweredData{Expired: true}, "no-go"))
 			testkit.Equal(t, tt.want, approval.Answered(&tt.policy, tt.answer, "no-go"))
 		})
 	}

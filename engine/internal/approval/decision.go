@@ -23,6 +23,8 @@ const (
 	RuleProtected = "protected" // of [Protected] or policy.approvals.protected
 	RuleWorkspace = "workspace" // a path leads out of the workspace
 	RuleReport    = "report"    // the attempt's own files
+
+	RuleDestructive = "destructive" // the call may lose work that nothing restores
 )
 
 // Context describes the attempt that makes a call.
@@ -34,6 +36,8 @@ type Context struct {
 	Reports, Inputs []string
 	// Person reports whether a user is present to answer; without a user no question is asked.
 	Person bool
+	// Mode is the run's delivery mode.
+	Mode plan.DeliveryMode
 }
 
 // Action returns the action that the provider receives. It returns false for decisions that the provider does not

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,11 +29,14 @@ var defaults = map[sdk.Category]plan.Approval{
 
 // byPolicy decides on a call and one of its paths, "" for the call as a whole: by the first matching rule, else by
 // the category, else by the default.
-func byPolicy(p *plan.Approvals, c sdk.ToolCall, path string) Decision {
+func (s Context) byPolicy(p *plan.Approvals, c sdk.ToolCall, path string) Decision {
 	if p == nil {
 		return Decision{Approval: plan.ApprovalAuto}
 	}
 	for i, rule := range p.Rules {
+		if len(rule.DeliveryModes) > 0 && !slices.Contains(rule.DeliveryModes, s.Mode) {
+			continue
+		}
 		found, err := matches(rule, c, path)
 		switch {
 		case err != nil: // the compiler refuses such a rule, but a program can build one
@@ -59,7 +63,7 @@ func matches(r plan.ApprovalRule, c sdk.ToolCall, name string) (bool, error) {
 	switch {
 	case r.Pattern == "":
 		return true, nil
-	case r.Operation == string(sdk.CategoryTerminal):
+	case r.IsOnCommands():
 		re, err := regexp.Compile(pattern)
 		return err == nil && re.MatchString(c.Command) != negated, err
 	case name == "": // the pattern is for paths, and the call has no path
@@ -80,7 +84,7 @@ func subject(c sdk.ToolCall, path string) string {
 	switch {
 	case path != "":
 		return event.Truncate(path, event.MaxName)
-	case c.Category == sdk.CategoryTerminal && c.Command != "":
+	case c.Command != "":
 		return event.Truncate(c.Command, event.MaxName)
 	default:
 		return event.Truncate(c.Tool, event.MaxName)

@@ -113,28 +113,6 @@ func TestWithoutUser(t *testing.T) {
 	}
 }
 
-// An attempt's limit includes waiting time only if the user may be asked.
-func TestMayAsk(t *testing.T) {
-	for _, tt := range []struct {
-		policy *plan.Approvals
-		want   bool
-	}{
-		{nil, false},
-		{&plan.Approvals{}, true},
-		{&plan.Approvals{Default: "auto"}, false},
-		{&plan.Approvals{Default: "deny", Categories: map[string]plan.Approval{"file_read": "auto"}}, false},
-		{&plan.Approvals{Default: "auto", Categories: map[string]plan.Approval{"file_write": "prompt"}}, true},
-		{&plan.Approvals{Default: "auto", Rules: []plan.ApprovalRule{{Policy: "deny"}, {Policy: "prompt"}}}, true},
-	} {
-		if got := approval.MayAsk(tt.policy, true); got != tt.want {
-			t.Errorf("%+v: %v", tt.policy, got)
-		}
-		if approval.MayAsk(tt.policy, false) {
-			t.Errorf("%+v: MayAsk is true without a user", tt.policy)
-		}
-	}
-}
-
 // U175: Risk rates a call, and Ask returns its question in one line.
 func TestRiskAndQuestion(t *testing.T) {
 	for _, tt := range []struct {
@@ -157,5 +135,18 @@ func TestRiskAndQuestion(t *testing.T) {
 	}
 	if text := approval.Ask(command(strings.Repeat("x", 9000))); len(text) > 1000 {
 		t.Errorf("a question of %d bytes", len(text))
+	}
+}
+
+// U314: a rule for delivery modes counts in no other mode, and in none that is unknown.
+func TestDeliveryModes(t *testing.T) {
+	p := &plan.Approvals{Rules: []plan.ApprovalRule{
+		{Name: "commits", Operation: "terminal_command", Pattern: "^git commit", DeliveryModes: []plan.DeliveryMode{plan.DeliverCommit, plan.DeliverPR}, Policy: "auto"},
+		{Name: "else", Policy: "deny"},
+	}}
+	for mode, want := range map[plan.DeliveryMode]plan.Approval{plan.DeliverCommit: "auto", plan.DeliverPR: "auto", plan.DeliverFiles: "deny", plan.DeliverPatch: "deny", "": "deny"} {
+		if got := approval.Decide(p, command("git commit"), approval.Context{Project: "/p", Mode: mode}); got.Approval != want {
+			t.Errorf("%s: %+v", mode, got)
+		}
 	}
 }

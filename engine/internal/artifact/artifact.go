@@ -69,8 +69,8 @@ func toPlain(v any) any {
 // agent's text.
 const maxStored = 4 * plan.MaxMaxBytes
 
-// Load reads the artifact of a reference. The error has kind state_corrupt if the file differs from the reference or
-// is not an artifact.
+// Load reads the artifact of a reference. The error has kind tampered if the file differs from the reference, and
+// state_corrupt if it is not an artifact.
 func Load(d *store.Dir, ref event.Ref) (Artifact, error) {
 	if ref.Size > maxStored {
 		return Artifact{}, failure.New(failure.StateCorrupt, "%s has %d bytes, more than the limit of %d", d.Abs(ref.Path), ref.Size, maxStored)

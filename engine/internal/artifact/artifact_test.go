@@ -274,7 +274,7 @@ func TestKeep(t *testing.T) {
 		t.Errorf("%q became %q, %v", before, after, err)
 	}
 	testkit.OK(t, os.WriteFile(d.Abs(ref.Path), append(before, ' '), 0o644))
-	if _, err := Load(d, ref); failure.KindOf(err) != failure.StateCorrupt {
+	if _, err := Load(d, ref); failure.KindOf(err) != failure.Tampered {
 		t.Errorf("a changed file: %v", err)
 	}
 	if _, err := Write(d, p, event.Location{Node: "9"}, a); err == nil {

@@ -24,6 +24,8 @@ type Facts struct {
 	Output      string   `json:"output"` // the end of a command's output
 	// Evidence is the evidence of a check with test_first.
 	Evidence *Evidence `json:"evidence,omitempty"`
+	// Delivery are the values of a check of a delivery, by their names; nil for other checks.
+	Delivery map[string]any `json:"delivery,omitempty"`
 	// Skipped reports that the plan skips the check. All its facts are then null.
 	Skipped bool `json:"-"`
 }
@@ -110,7 +112,8 @@ func (f Facts) fact(name string) (any, bool) {
 		}
 		return total, f.Counts != nil
 	default:
-		return nil, false
+		v, known := f.Delivery[name]
+		return v, known
 	}
 }
 

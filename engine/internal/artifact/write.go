@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -55,6 +56,16 @@ func WriteSupplied(d *store.Dir, p *plan.Plan, path string, a Artifact) (event.R
 		return event.Ref{}, err
 	}
 	return a.write(d, supplied, newest)
+}
+
+// WriteMeasured stores an artifact with fields that the hook with a number measured, in a file of its own and as the node's
+// newest artifact. The accepted artifact stays as the journal has it.
+func WriteMeasured(d *store.Dir, p *plan.Plan, at event.Location, hook int, a Artifact) (event.Ref, error) {
+	visit, newest, err := store.ArtifactFiles(p, at)
+	if err != nil {
+		return event.Ref{}, err
+	}
+	return a.write(d, fmt.Sprintf("%s.hook-%d.yaml", strings.TrimSuffix(visit, ".yaml"), hook), newest)
 }
 
 // WriteEmbedded stores the start artifact of the pipeline that the node embeds.

@@ -28,7 +28,7 @@ func (a askingProvider) Describe() sdk.Component {
 	return sdk.Component{Name: "asking", Provider: &sdk.ProviderTraits{GatedTools: true}}
 }
 
-func (a askingProvider) Provider(context.Context, string, *plan.Node) (sdk.Provider, error) {
+func (a askingProvider) Provider(context.Context, string, *plan.Node, ...string) (sdk.Provider, error) {
 	return a, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -100,7 +101,7 @@ func (a *attempt) run(ctx context.Context) (event.Event, error) {
 // execute calls the provider under the attempt's deadline. It keeps a result that comes with an error: usage and
 // output of a failed attempt count, too.
 func (a *attempt) execute(ctx context.Context, req sdk.ExecuteRequest) error {
-	provider, err := a.runner.Providers.Provider(ctx, a.Node.Provider.Type, a.Node)
+	provider, err := a.runner.Providers.Provider(ctx, a.Node.Provider.Type, a.Node, filepath.Dir(req.Paths.Result), req.Paths.Attempt, req.Paths.Progress, req.Paths.Output)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,9 @@ func (a agent) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchan
 	return a(ctx, req, x)
 }
 
-func (a agent) Provider(context.Context, string, *plan.Node) (sdk.Provider, error) { return a, nil }
+func (a agent) Provider(context.Context, string, *plan.Node, ...string) (sdk.Provider, error) {
+	return a, nil
+}
 
 // recorder keeps the recorded events.
 type recorder struct {

@@ -230,7 +230,7 @@ func (k sizedProvider) Describe() sdk.Component {
 	return sdk.Component{Name: "agent", Provider: &sdk.ProviderTraits{ContextTokens: k.tokens}}
 }
 
-func (k sizedProvider) Provider(context.Context, string, *plan.Node) (sdk.Provider, error) {
+func (k sizedProvider) Provider(context.Context, string, *plan.Node, ...string) (sdk.Provider, error) {
 	return k, nil
 }
 

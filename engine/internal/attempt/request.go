@@ -92,7 +92,11 @@ func addWrappedCommand(e *effect.Effect, req *sdk.ExecuteRequest) error {
 		return nil
 	}
 	req.Run, req.Input, req.ArtifactSchema = e.Node.Wraps.Run, json.RawMessage("{}"), nil
-	if dir := e.Project.StageDir(e.Node); dir != "" {
+	dir, err := e.StageDir(e.Node)
+	if err != nil {
+		return err
+	}
+	if dir != "" {
 		req.Environment[stageDirVariable] = dir
 	}
 	ref := e.State.Nodes[e.Command.Location.Outer()].Input

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -23,9 +24,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Providers finds providers by name, configured for a node. Its error lists the existing providers.
+// Providers finds providers by name, configured for a node. Its error lists the existing providers. write are absolute paths
+// that an attempt's agent writes, missing ones and "" included; without them the provider is not executed.
 type Providers interface {
-	Provider(ctx context.Context, name string, n *plan.Node) (sdk.Provider, error)
+	Provider(ctx context.Context, name string, n *plan.Node, write ...string) (sdk.Provider, error)
 }
 
 // Env is the environment of a run's effects. Plan, Project, Dir and Log are required. It is safe for concurrent use.
@@ -55,6 +57,44 @@ func (e *Env) New(name string, r kernel.EffectRequest, fields ...any) *Effect {
 	return &Effect{Env: e, EffectRequest: r, Log: e.Log.Named(name).With("session", r.State.Session).With(fields...)}
 }
 
+// StageDir returns the folder of a node's stage, "" if the node runs none. Of a shipped stage it is a copy in [StagesDir] with
+// the files of the session's start, which an agent in a sandbox cannot change.
+//
+// If the session's own copy was changed, the error is of kind tampered. The originals are then in place again, and the
+// changed files have the suffix .changed.
+func (e *Env) StageDir(n *plan.Node) (string, error) {
+	dir := e.Project.StageDir(n)
+	folder, shipped := relativePath(e.Dir.Abs(store.LibraryDir), dir)
+	if !shipped || len(e.Plan.Library) == 0 {
+		return dir, nil
+	}
+	s, err := newShippedStage(e.Dir, e.Plan.Library, filepath.ToSlash(folder))
+	if err != nil {
+		return "", err
+	}
+	return s.dir, s.verify()
+}
+
+// PromptFile returns the absolute path of a node's prompt file; see [Env.StageDir] for shipped stages.
+func (e *Env) PromptFile(n *plan.Node) (string, error) {
+	file := n.PromptPath
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(e.Project.Path(), file)
+	}
+	inStage, within := relativePath(e.Project.StageDir(n), file)
+	if !within {
+		return file, nil
+	}
+	dir, err := e.StageDir(n)
+	return filepath.Join(dir, inStage), err
+}
+
+// relativePath returns the path of a file relative to a directory; within is false for a file outside of it.
+func relativePath(dir, file string) (path string, within bool) {
+	path, err := filepath.Rel(dir, file)
+	return path, err == nil && filepath.IsLocal(path)
+}
+
 // Loop returns the iteration loop at the effect's location.
 func (e *Effect) Loop() state.Loop {
 	l := e.State.LoopAt(e.Command.Location)
@@ -81,6 +121,18 @@ func (e *Effect) ProgressFile() (string, error) {
 	}
 	n, err := find(e.Plan, at)
 	return n.Progress(), err
+}
+
+// DeliveryMode returns the mode that the start artifact of the location's pipeline names, by default that of files. If the
+// artifact was changed, the error is of kind tampered.
+func (e *Effect) DeliveryMode() (plan.DeliveryMode, error) {
+	ref, began := artifact.StartArtifact(e.Plan, e.State, e.Command.Location.Outer())
+	if !began {
+		return plan.DeliverFiles, nil
+	}
+	start, err := artifact.Load(e.Dir, ref)
+	mode, _ := start.Data[plan.FieldDelivery].(string)
+	return cmp.Or(plan.DeliveryMode(mode), plan.DeliverFiles), err
 }
 
 // Budget returns the spending limits of a provider's call, nil without limits.
@@ -136,13 +188,19 @@ func (e *Effect) WriteFailure(it store.Iteration, d *event.FailureData) error {
 	return e.Dir.Replace(it.Error(), append(text, '\n'))
 }
 
-// AddInputPaths adds the paths of a node's stage, of its input artifact and of the start artifact of its pipeline.
-func (e *Effect) AddInputPaths(req *sdk.HookRequest, n *plan.Node) {
-	req.StageDir = e.Project.StageDir(n)
+// AddInputPaths adds the paths of a node's stage, of its input artifact and of the start artifact of its pipeline. If one
+// of these files was changed, the error is of kind tampered.
+func (e *Effect) AddInputPaths(req *sdk.HookRequest, n *plan.Node) (err error) {
+	if req.StageDir, err = e.StageDir(n); err != nil {
+		return err
+	}
 	if in, has := artifact.FindInput(e.Plan, e.State, n, e.Command.Location); has {
-		req.InputArtifactFile = e.Dir.Abs(in.Ref.Path)
+		if req.InputArtifactFile, err = e.Dir.Verify(in.Ref); err != nil {
+			return err
+		}
 	}
 	if ref, began := artifact.StartArtifact(e.Plan, e.State, e.Command.Location.Outer()); began {
-		req.StartArtifactFile = e.Dir.Abs(ref.Path)
+		req.StartArtifactFile, err = e.Dir.Verify(ref)
 	}
+	return err
 }

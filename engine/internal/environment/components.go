@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/sandbox"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -34,7 +36,7 @@ func (e *Environment) Components(host *pluginhost.Host, p *plan.Plan, configs Pr
 }
 
 // Provider implements effect.Providers.
-func (c Components) Provider(ctx context.Context, name string, node *plan.Node) (sdk.Provider, error) {
+func (c Components) Provider(ctx context.Context, name string, node *plan.Node, write ...string) (sdk.Provider, error) {
 	if c.ProviderOverride != "" && name != plan.ProviderCommand { // the provider named command calls no model
 		name = c.ProviderOverride
 	}
@@ -42,11 +44,37 @@ func (c Components) Provider(ctx context.Context, name string, node *plan.Node) 
 	if err != nil {
 		return nil, err
 	}
+	use.Names = c.Configs.Names(ctx, c.Host, name)
+	if node.WrapsCommand() {
+		use.Names = append(use.Names, pluginhost.ReferencedEnv(node.Wraps.Run)...)
+	}
+	if use.Sandbox.Mode == plan.SandboxStrict {
+		use.Sandbox.Write = slices.Concat(use.Sandbox.Write, write)
+	}
 	provider, err := c.Host.Provider(ctx, name, use)
 	if err != nil {
 		return nil, err
 	}
-	return c.Configs.Configure(provider), c.checkMode(provider.Describe(), node)
+	if use.Sandbox.Mode == plan.SandboxStrict && len(write) > 0 {
+		provider = strictProvider{provider, c.Sandboxes.paths.Project}
+	}
+	return c.Configs.Configure(provider, use.Sandbox.MaxViolations), c.checkMode(provider.Describe(), node)
+}
+
+// strictProvider is a provider in mode strict. It checks after each call that git still uses the project's repository.
+type strictProvider struct {
+	sdk.Provider
+	project string
+}
+
+// Execute implements [sdk.Provider].
+func (p strictProvider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	result, err := p.Provider.Execute(ctx, req, x)
+	if fault := sandbox.CheckRepository(context.WithoutCancel(ctx), p.project); fault != nil {
+		err = failure.New(failure.Tampered, "an agent changed the repository of the project: %w", fault).
+			WithHint("remove .git/commondir, or restore .git, before you run git in the project; then resume")
+	}
+	return result, err
 }
 
 // checkMode rejects a provider with a remote model if the mode allows only local models. A provider whose locality
@@ -60,14 +88,14 @@ func (c Components) checkMode(component sdk.Component, node *plan.Node) error {
 		WithHint("use a provider with a local model, such as agent, or another mode: policy.mode of the pipeline, mode of the settings, or %s", failure.Option("mode"))
 }
 
-// Termination implements termination.Strategies. A strategy keeps its default environment, because policy.env is for
-// agents.
+// Termination implements termination.Strategies. A strategy gets its default environment and the variables that its
+// configuration names, because policy.env is for agents.
 func (c Components) Termination(ctx context.Context, name string, node *plan.Node) (sdk.Termination, error) {
 	use, err := c.use(ctx, sdk.KindTermination, name, node)
 	if err != nil {
 		return nil, err
 	}
-	use.Env = pluginhost.EnvPolicy{}
+	use.Env, use.Names = pluginhost.EnvPolicy{}, pluginhost.ReferencedEnv(map[string]any(node.Termination))
 	return c.Host.Termination(ctx, name, use)
 }
 
@@ -117,7 +145,15 @@ func (c Components) use(ctx context.Context, kind sdk.Kind, name string, node *p
 	if err != nil {
 		return pluginhost.Use{}, err
 	}
+	env.Adds = c.Sandboxes.trusted
 	use := pluginhost.Use{Env: env}
+	if len(c.Plan.Library) > 0 {
+		stages, err := effect.StagesDir()
+		if err != nil {
+			return use, err
+		}
+		use.Read = []string{stages}
+	}
 	if use.Sandbox, err = c.Sandboxes.Resolve(ctx, c.Host, kind, name, policy.Sandbox); err != nil {
 		return use, err
 	}
@@ -178,4 +214,36 @@ func ExpandStages(p *plan.Plan, providers map[string]event.Provider) []*plan.Nod
 		}
 	}
 	return stages
+}
+
+// Confinement returns whether a sandbox is requested for one of the plan's processes that an agent controls, and whether
+// one of these processes can read a path. These processes are the providers, and the components that run the user's
+// commands, because an agent may have changed the commands. path is absolute. providers are those of the plan's blocks.
+func (c Components) Confinement(ctx context.Context, providers map[string]event.Provider, path string) (confined, exposed bool) {
+	add := func(kind sdk.Kind, name string, n *plan.Node) {
+		component, err := c.Host.Component(ctx, kind, name)
+		if err != nil || component.Provider == nil && (component.Needs == nil || !component.Needs.Commands) {
+			return
+		}
+		d, _ := c.Sandboxes.RequestedSandbox(ctx, c.Host, kind, component.Name, c.Plan.EffectivePolicy(n).Sandbox)
+		if d.IsRequested() || component.Provider != nil && component.Provider.RequiresSandbox {
+			confined, exposed = true, exposed || c.Sandboxes.paths.Grants(slices.Concat(d.Read, d.Write), path)
+		} else {
+			exposed = true
+		}
+	}
+	for _, n := range ExpandStages(c.Plan, providers) {
+		if n.Provider == nil {
+			continue
+		}
+		add(sdk.KindProvider, cmp.Or(c.ProviderOverride, n.Provider.Type), n)
+		add(sdk.KindTermination, n.Termination.Type(), n)
+		if len(n.Checks) > 0 {
+			add(sdk.KindHookAction, plan.ActionCheck, n)
+		}
+	}
+	for h := range c.Plan.Hooks() {
+		add(sdk.KindHookAction, h.Action, nil)
+	}
+	return confined, exposed
 }

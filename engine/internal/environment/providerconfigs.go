@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -14,10 +16,18 @@ import (
 // ProviderConfigs maps canonical names of providers to their settings.
 type ProviderConfigs map[string]settings.Provider
 
-// Configure returns the provider with its settings applied.
-func (u ProviderConfigs) Configure(p sdk.Provider) sdk.Provider {
-	if s, ok := u[p.Describe().Name]; ok {
-		return configuredProvider{p, s}
+// Names returns the variables that the settings of a provider name, for its environment.
+func (u ProviderConfigs) Names(ctx context.Context, host *pluginhost.Host, provider string) []string {
+	component, _ := host.Component(ctx, sdk.KindProvider, provider) // an unknown provider has no settings
+	s := u[component.Name]
+	return slices.Concat(pluginhost.ReferencedEnv(s.Config), s.Env)
+}
+
+// Configure returns the provider with its settings applied. maxViolations is the limit of refused tool calls in an
+// attempt, 0 for the provider's own.
+func (u ProviderConfigs) Configure(p sdk.Provider, maxViolations int) sdk.Provider {
+	if s, ok := u[p.Describe().Name]; ok || maxViolations > 0 {
+		return configuredProvider{p, s, maxViolations}
 	}
 	return p
 }
@@ -25,7 +35,8 @@ func (u ProviderConfigs) Configure(p sdk.Provider) sdk.Provider {
 // configuredProvider is a provider with its settings applied.
 type configuredProvider struct {
 	sdk.Provider
-	settings settings.Provider
+	settings      settings.Provider
+	maxViolations int
 }
 
 var (
@@ -37,6 +48,7 @@ var (
 func (c configuredProvider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	req.Config = c.settings.Config
 	req.Model = cmp.Or(req.Model, c.settings.Model)
+	req.Tools.MaxViolations = c.maxViolations
 	result, err := c.Provider.Execute(ctx, req, x)
 	return result, c.addLocation(err)
 }

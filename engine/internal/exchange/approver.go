@@ -87,8 +87,8 @@ func (a *approver) askUser(ctx context.Context, c sdk.ToolCall, intent event.Too
 	if err := a.addPreview(c, &d); err != nil {
 		return event.QuestionAnsweredData{}, err
 	}
-	if limit := a.Plan.EffectivePolicy(a.Node).Approvals.Timeout; limit > 0 {
-		due := time.Now().Add(plan.Seconds(limit))
+	if policy := a.Plan.EffectivePolicy(a.Node).Approvals; policy != nil && policy.Timeout > 0 {
+		due := time.Now().Add(plan.Seconds(policy.Timeout))
 		d.Due = &due
 	}
 	defer a.pause()()
@@ -163,8 +163,8 @@ func (a *approver) endAttempt(c sdk.ToolCall, r approval.Decision) error {
 	return err
 }
 
-// MayAskUser reports whether the user may be asked about calls of the provider.
+// MayAskUser reports whether the user may be asked about calls of the provider: about destructive ones under every policy.
 func MayAskUser(e *effect.Effect, p sdk.Provider) bool {
 	traits := p.Describe().Provider
-	return traits != nil && traits.GatedTools && approval.MayAsk(e.Plan.EffectivePolicy(e.Node).Approvals, e.State.Waits)
+	return traits != nil && traits.GatedTools && e.State.Waits
 }

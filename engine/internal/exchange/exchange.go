@@ -45,12 +45,17 @@ var _ sdk.Exchange = (*Exchange)(nil)
 func New(ctx context.Context, cancel func(error), e *effect.Effect, dir string, paths sdk.Paths, live func(Report)) *Exchange {
 	agent, at, l := e.Redactor.ForAgent(), e.Command.Location, e.Loop()
 	r := &recorder{e, dir}
+	mode, err := e.DeliveryMode()
+	if err != nil { // without a mode no rule for one counts
+		e.Log.Warn("the delivery mode is unknown", "error", err)
+		mode = ""
+	}
 	x := &Exchange{
 		recorder: r,
 		approver: &approver{
 			recorder: r, cancel: cancel, pause: func() func() { return pluginhost.PauseCallTimeout(ctx) }, replayed: map[string]state.Call{},
 			context: approval.Context{
-				Project: e.Project.Path(), Person: e.State.Waits, Inputs: []string{paths.Context, paths.InputArtifact},
+				Project: e.Project.Path(), Person: e.State.Waits, Mode: mode, Inputs: []string{paths.Context, paths.InputArtifact},
 				Reports: []string{paths.Result, paths.Status, paths.Progress, paths.Output, paths.Artifact, paths.Attempt},
 			},
 		},

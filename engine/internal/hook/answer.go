@@ -127,7 +127,7 @@ func (k *call) failureEvent(err error) event.Event {
 	switch {
 	case kind == failure.HookTimeout && k.hook != nil:
 		to, t = cmp.Or(k.hook.OnTimeout, plan.FallbackPause), event.HookTimeout
-	case kind == failure.SignalInterrupt, kind == failure.Aborted:
+	case kind == failure.SignalInterrupt, kind == failure.Aborted, kind == failure.Tampered:
 	case kind != failure.HookFailed:
 		kind = failure.HookFailed
 	}

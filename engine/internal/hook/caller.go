@@ -2,9 +2,11 @@ package hook
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -86,10 +88,48 @@ func (k *call) perform(ctx context.Context) event.Event {
 		err = cause
 	}
 	failpoint.Point("hook.answered")
+	if err == nil {
+		err = k.addMeasured(ctx, answer.Facts)
+	}
 	if err != nil {
 		return k.failureEvent(err)
 	}
 	return k.complete(answer)
+}
+
+// addMeasured adds the fields that an action measured at the end of a stage, in the member artifact of its facts, to the node's
+// artifact. The node's contract must name them in kernel_fields.
+func (k *call) addMeasured(ctx context.Context, facts json.RawMessage) error {
+	var measured struct{ Artifact map[string]any }
+	_ = json.Unmarshal(facts, &measured) // the action defines the other members
+	if k.point != plan.PointStageEnd || len(measured.Artifact) == 0 {
+		return nil
+	}
+	ref, made := k.State.NodeArtifact(k.at.Outer())
+	if !made || k.node.Artifact == nil {
+		return failure.New(failure.HookFailed, "it measured fields of an artifact, and %s made none", k.node.ID)
+	}
+	a, err := artifact.Load(k.Dir, ref)
+	if err != nil {
+		return err
+	}
+	for name, value := range measured.Artifact {
+		if _, declared := k.node.Artifact.KernelFields[name]; !declared {
+			return failure.New(failure.HookFailed, "it measured %s, which artifact.kernel_fields of %s does not name", name, k.node.ID)
+		}
+		a.Data[name] = value
+	}
+	faults, err := artifact.Faults(a.Data, k.node.Artifact)
+	if err == nil && len(faults) > 0 {
+		err = artifact.InvalidError("the artifact with the measured fields", faults)
+	}
+	if err != nil {
+		return err
+	}
+	if ref, err = artifact.WriteMeasured(k.Dir, k.Plan, k.at, k.Command.Hook, a); err != nil {
+		return err
+	}
+	return k.Record(ctx, k.Event(event.ArtifactWritten, event.ArtifactWrittenData{Name: event.Artifact, Ref: ref}))
 }
 
 func (k *call) run(ctx context.Context) (sdk.HookAnswer, error) {

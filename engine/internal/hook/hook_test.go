@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel"
@@ -298,6 +299,41 @@ func TestRefusedStart(t *testing.T) {
 	})
 	b.job.Record = func(context.Context, event.Event) error { return progress.ErrInvalidTransition }
 	if d := b.end(t, event.HookComplete); d.Failure == nil || d.Failure.ErrorType != string(failure.SignalInterrupt) {
+		t.Errorf("%+v", d)
+	}
+}
+
+// U314: what an action measured at the end of a stage becomes a field of the node's artifact, if the contract names it.
+func TestMeasuredFields(t *testing.T) {
+	for facts, want := range map[string]string{
+		`{"artifact":{"url":"https://x"}}`: "",
+		`{"artifact":{"url":1}}`:           "url",
+		`{"artifact":{"other":"x"}}`:       "it measured other, which artifact.kernel_fields of draft does not name",
+	} {
+		b := newFixture(t, plan.Hook{Action: "act", OnError: plan.FallbackAbort}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
+			return sdk.HookAnswer{Facts: json.RawMessage(facts)}, nil
+		})
+		n := &b.caller.Plan.Nodes[0]
+		n.Artifact = &plan.Artifact{Type: "note", KernelFields: map[string]string{"url": "checks.a.reason"}, Schema: json.RawMessage(`{"properties":{"url":{"type":"string"}}}`)}
+		a := artifact.Artifact{Meta: artifact.NewMeta(n, time.Now()), Data: map[string]any{"text": "kept"}}
+		st := b.job.State.Nodes["0"]
+		st.SetArtifact(event.Artifact, testkit.Must(artifact.Write(b.caller.Dir, b.caller.Plan, b.job.Command.Location, a)))
+		b.job.State.Nodes["0"] = st
+		d := b.end(t, event.HookComplete)
+		if want != "" {
+			if d.Answer != "abort" || !strings.Contains(d.Reason+d.Failure.Detail, want) || len(b.records) != 1 {
+				t.Errorf("%s: %+v", facts, d)
+			}
+			continue
+		}
+		written := testkit.Must(event.Decode[event.ArtifactWrittenData](b.records[1]))
+		got := testkit.Must(artifact.Load(b.caller.Dir, written.Ref))
+		testkit.Equal(t, map[string]any{"text": "kept", "url": "https://x"}, got.Data)
+	}
+	b := newFixture(t, plan.Hook{Action: "act", OnError: plan.FallbackAbort}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
+		return sdk.HookAnswer{Facts: json.RawMessage(`{"artifact":{"url":"x"}}`)}, nil
+	})
+	if d := b.end(t, event.HookComplete); !strings.Contains(d.Reason, "it measured fields of an artifact, and draft made none") {
 		t.Errorf("%+v", d)
 	}
 }

@@ -34,6 +34,11 @@ func (k *call) conditionVars() condition.Vars {
 	if k.node != nil {
 		v.Stage = k.node.ID
 	}
+	mode, err := k.DeliveryMode()
+	if err != nil {
+		k.Log.Warn("the delivery mode is unknown", "error", err)
+	}
+	v.Delivery = string(mode)
 	return v
 }
 
@@ -95,7 +100,9 @@ func (k *call) request() (sdk.HookRequest, error) {
 	if k.hook != nil {
 		req.Config, req.Message, req.Timeout = k.hook.Config, k.hook.Message, plan.Seconds(k.hook.Timeout)
 	}
-	k.addArtifactPaths(&req)
+	if err := k.addArtifactPaths(&req); err != nil {
+		return req, err
+	}
 	var err error
 	req.Context, err = InjectedContext(k.Dir, k.State, k.at)
 	req.Context = k.Redactor.Text(req.Context)
@@ -116,17 +123,20 @@ func (k *call) request() (sdk.HookRequest, error) {
 }
 
 // addArtifactPaths adds the paths of the node's artifact, its input artifact and the start artifact of its pipeline.
-func (k *call) addArtifactPaths(req *sdk.HookRequest) {
+func (k *call) addArtifactPaths(req *sdk.HookRequest) (err error) {
 	if k.node == nil {
 		if k.State.Input != nil {
-			req.StartArtifactFile = k.Dir.Abs(k.State.Input.Path)
+			req.StartArtifactFile, err = k.Dir.Verify(*k.State.Input)
 		}
-		return
+		return err
 	}
-	k.AddInputPaths(req, k.node)
+	if err := k.AddInputPaths(req, k.node); err != nil {
+		return err
+	}
 	if ref, made := k.State.NodeArtifact(k.at.Outer()); made {
-		req.ArtifactFile = k.Dir.Abs(ref.Path)
+		req.ArtifactFile, err = k.Dir.Verify(ref)
 	}
+	return err
 }
 
 func (k *call) isEnd() bool { return strings.HasSuffix(string(k.point), "_end") }

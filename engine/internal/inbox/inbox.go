@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/signing"
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -18,17 +19,20 @@ import (
 // for the remains of a crash and remove it.
 const postTries = 3
 
-// Post writes a message for the session's holder and returns its id. The message is durable when Post returns; Post
-// does not wait for a reader. A message with an unknown action, an answer without a question, or a message above
-// [MaxMessage] is refused with kind config_invalid.
-func Post(d *store.Dir, m Message) (id string, err error) {
+// Post signs a message for a run of the session, writes it for the session's holder and returns its id. The message is
+// durable when Post returns; Post does not wait for a reader. A message with an unknown action, an answer without a
+// question, or a message above [MaxMessage] is refused with kind config_invalid.
+func Post(d *store.Dir, run Run, m Message) (id string, err error) {
 	now := time.Now().UTC()
-	m.ID = newID(now)
+	m.ID, m.Session, m.RunID = newID(now), d.Session(), run.ID
 	if m.At.IsZero() {
 		m.At = now
 	}
 	if err := m.check(); err != nil {
 		return "", failure.New(failure.ConfigInvalid, "post to session %q: %w", d.Session(), err)
+	}
+	if err := m.sign(run.Keys); err != nil {
+		return "", err
 	}
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -51,9 +55,9 @@ func Post(d *store.Dir, m Message) (id string, err error) {
 }
 
 // Poll returns the messages in the inbox, in the order of their ids. Messages are not removed. A file that is not a
-// message is moved to inbox/bad and reported as [Rejected]. With an error Poll also returns the messages that it
-// could read.
-func Poll(d *store.Dir) ([]Message, error) {
+// message for the run is moved to inbox/bad and reported as [Rejected]. With an error Poll also returns the messages
+// that it could read. A message stays in the inbox while the keys cannot be read.
+func Poll(d *store.Dir, run Run) ([]Message, error) {
 	entries, err := d.Entries(store.InboxDir)
 	if err != nil {
 		return nil, err
@@ -64,7 +68,7 @@ func Poll(d *store.Dir) ([]Message, error) {
 		if e.IsDir() || store.IsTemp(e.Name()) || path.Ext(e.Name()) != suffix {
 			continue
 		}
-		m, err := read(d, e)
+		m, err := read(d, run, e)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
 		case err != nil:
@@ -82,17 +86,18 @@ const Interval = 250 * time.Millisecond
 // Watch reads the inbox of a session repeatedly. It is not safe for concurrent use.
 type Watch struct {
 	dir  *store.Dir
+	run  Run
 	seen map[string]bool // ids of the messages in the last read
 }
 
-// NewWatch returns a watch that has not read the session's inbox yet.
-func NewWatch(d *store.Dir) *Watch { return &Watch{dir: d} }
+// NewWatch returns a watch for messages to a run that has not read the session's inbox yet.
+func NewWatch(d *store.Dir, run Run) *Watch { return &Watch{dir: d, run: run} }
 
 // Poll reads the inbox and calls deliver for each message that the last read did not find, in the order of their ids.
 // Each message is delivered once, acknowledged or not; deliver may call [Ack]. With an error Poll also delivers the
 // messages that it could read.
 func (w *Watch) Poll(deliver func(Message)) error {
-	messages, err := Poll(w.dir)
+	messages, err := Poll(w.dir, w.run)
 	seen := make(map[string]bool, len(messages))
 	for _, m := range messages {
 		if m.Action == Rejected || !w.seen[m.ID] {
@@ -105,8 +110,8 @@ func (w *Watch) Poll(deliver func(Message)) error {
 }
 
 // Before returns an earlier answer to the same question that is still in the inbox. The process that runs the session
-// applies the earlier answer. Before ignores unreadable files.
-func Before(d *store.Dir, answer Message) (Message, bool) {
+// applies the earlier answer. Before ignores files that are not messages for the run.
+func Before(d *store.Dir, run Run, answer Message) (Message, bool) {
 	entries, err := d.Entries(store.InboxDir)
 	if err != nil {
 		return Message{}, false
@@ -120,7 +125,8 @@ func Before(d *store.Dir, answer Message) (Message, bool) {
 		if err != nil {
 			continue
 		}
-		if m, err := parse(id, text); err == nil && m.Action == Answer && m.Question == answer.Question {
+		m, err := parse(id, text)
+		if err == nil && m.Action == Answer && m.Question == answer.Question && m.verify(d.Session(), run) == nil {
 			return m, true
 		}
 	}
@@ -138,34 +144,51 @@ func Ack(d *store.Dir, id string) error {
 
 func file(id string) string { return store.InboxDir + "/" + id + suffix }
 
-// read reads one file, or moves it to inbox/bad if it is not a message.
-func read(d *store.Dir, e fs.DirEntry) (Message, error) {
+// SetAside moves the file of a message that was not accepted to inbox/bad. It returns false if there is no such file.
+func SetAside(d *store.Dir, id string) (bool, error) {
+	if !validID(id) {
+		return false, nil
+	}
+	failpoint.Point("inbox.set-aside.before-rename")
+	err := d.Rename(file(id), store.BadInboxDir+"/"+id+suffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// read reads one file, or moves it to inbox/bad if it is not a message for the run.
+func read(d *store.Dir, run Run, e fs.DirEntry) (Message, error) {
 	id := strings.TrimSuffix(e.Name(), suffix)
 	if !e.Type().IsRegular() {
-		return reject(d, e.Name(), errors.New("not a regular file"))
+		return reject(d, e.Name(), "", errors.New("not a regular file"))
 	}
 	text, err := d.Read(file(id), MaxMessage+1) // one more byte for the newline
 	if errors.Is(err, store.ErrTooLarge) {
-		return reject(d, e.Name(), err)
+		return reject(d, e.Name(), "", err)
 	}
 	if err != nil {
 		return Message{}, err
 	}
 	m, err := parse(id, text)
 	if err != nil {
-		return reject(d, e.Name(), err)
+		return reject(d, e.Name(), "", err)
 	}
-	return m, nil
+	err = m.verify(d.Session(), run)
+	if errors.Is(err, signing.ErrInvalid) {
+		return reject(d, e.Name(), m.Action, err)
+	}
+	return m, err
 }
 
 // reject moves a file to inbox/bad, where it replaces a file of the same name, and returns a message that reports it.
-func reject(d *store.Dir, name string, why error) (Message, error) {
+func reject(d *store.Dir, name string, requested Action, reason error) (Message, error) {
 	failpoint.Point("inbox.reject.before-rename")
 	if err := d.Rename(store.InboxDir+"/"+name, store.BadInboxDir+"/"+name); err != nil {
 		return Message{}, err
 	}
 	return Message{
-		ID: strings.TrimSuffix(name, suffix), Action: Rejected, At: time.Now().UTC(),
-		Reason: fmt.Sprintf("%s was moved to %s: %v", name, store.BadInboxDir, why),
+		ID: strings.TrimSuffix(name, suffix), Action: Rejected, Requested: requested, At: time.Now().UTC(),
+		Reason: fmt.Sprintf("%s was moved to %s: %v", name, store.BadInboxDir, reason),
 	}, nil
 }

@@ -1,8 +1,10 @@
 package inbox_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/signing"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -31,13 +34,12 @@ func TestPostPollAck(t *testing.T) {
 	before := time.Now()
 	var want []inbox.Message
 	for _, m := range posted {
-		id := testkit.Must(inbox.Post(d, m))
+		id := testkit.Must(inbox.Post(d, run(), m))
 		m.ID = id
 		want = append(want, m)
 	}
 	got := poll(t, d)
-	unset := cmpopts.IgnoreFields(inbox.Message{}, "At")
-	if diff := cmp.Diff(want, got, unset); diff != "" {
+	if diff := cmp.Diff(want, got, unsigned); diff != "" {
 		t.Fatal(diff)
 	}
 	if !got[1].At.Equal(at) {
@@ -52,7 +54,7 @@ func TestPostPollAck(t *testing.T) {
 			t.Errorf("ack: %v", err)
 		}
 	}
-	testkit.Equal(t, slices.Delete(want, 1, 2), poll(t, d), unset)
+	testkit.Equal(t, slices.Delete(want, 1, 2), poll(t, d), unsigned)
 }
 
 // Before finds the earlier of two answers to a question until it is removed. Other messages and files do not matter.
@@ -60,7 +62,7 @@ func TestBefore(t *testing.T) {
 	d := openDir(t)
 	post := func(action inbox.Action, question, by string) inbox.Message {
 		m := inbox.Message{Action: action, Question: question, By: by}
-		id := testkit.Must(inbox.Post(d, m))
+		id := testkit.Must(inbox.Post(d, run(), m))
 		m.ID = id
 		return m
 	}
@@ -71,15 +73,15 @@ func TestBefore(t *testing.T) {
 		testkit.Must(d.Write("inbox/"+name, []byte(text)))
 	}
 	for _, m := range []inbox.Message{other, first} {
-		if found, is := inbox.Before(d, m); is {
+		if found, is := inbox.Before(d, run(), m); is {
 			t.Errorf("before %s's there is %s's", m.By, found.By)
 		}
 	}
-	if found, is := inbox.Before(d, second); !is || found.By != "bob" {
+	if found, is := inbox.Before(d, run(), second); !is || found.By != "bob" {
 		t.Errorf("before cem's there is %q's: %t", found.By, is)
 	}
 	testkit.OK(t, inbox.Ack(d, first.ID))
-	if found, is := inbox.Before(d, second); is {
+	if found, is := inbox.Before(d, run(), second); is {
 		t.Errorf("%s's is taken, and there", found.By)
 	}
 }
@@ -88,9 +90,10 @@ func TestBefore(t *testing.T) {
 func TestFile(t *testing.T) {
 	d := openDir(t)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	id := testkit.Must(inbox.Post(d, inbox.Message{Action: inbox.Pause, By: "ann", Reason: "lunch", At: at}))
+	id := testkit.Must(inbox.Post(d, run(), inbox.Message{Action: inbox.Pause, By: "ann", Reason: "lunch", At: at}))
 	text := testkit.Must(d.Read("inbox/"+id+".json", inbox.MaxMessage))
-	want := "{\n  \"id\": \"" + id + "\",\n  \"action\": \"pause\",\n  \"by\": \"ann\",\n  \"reason\": \"lunch\",\n  \"at\": \"2026-03-01T12:00:00Z\"\n}\n"
+	text = regexp.MustCompile(`"(ed25519:)?[A-Za-z0-9_-]{43,}"`).ReplaceAll(text, []byte(`"$1…"`))
+	want := "{\n  \"id\": \"" + id + "\",\n  \"action\": \"pause\",\n  \"session\": \"auth\",\n  \"run_id\": \"PL-1\",\n  \"by\": \"ann\",\n  \"reason\": \"lunch\",\n  \"at\": \"2026-03-01T12:00:00Z\",\n  \"key\": \"ed25519:…\",\n  \"signature\": \"…\"\n}\n"
 	testkit.Equal(t, want, string(text))
 }
 
@@ -107,7 +110,7 @@ func TestPostRefuses(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := openDir(t)
-			_, err := inbox.Post(d, tt.message)
+			_, err := inbox.Post(d, run(), tt.message)
 			if failure.KindOf(err) != failure.ConfigInvalid || err.Error() != tt.want {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}
@@ -122,16 +125,16 @@ func TestPostRefuses(t *testing.T) {
 func TestLargestMessage(t *testing.T) {
 	d := openDir(t)
 	m := inbox.Message{Action: inbox.Feedback, At: time.Unix(0, 0).UTC(), Text: "x"}
-	id := testkit.Must(inbox.Post(d, m))
+	id := testkit.Must(inbox.Post(d, run(), m))
 	info := testkit.Must(d.Stat("inbox/" + id + ".json"))
 	fits := inbox.MaxMessage - int(info.Size()) + len("x") + len("\n")
 
 	m.Text = strings.Repeat("x", fits)
-	if _, err := inbox.Post(d, m); err != nil {
+	if _, err := inbox.Post(d, run(), m); err != nil {
 		t.Errorf("the largest message: %v", err)
 	}
 	m.Text += "x"
-	_, err := inbox.Post(d, m)
+	_, err := inbox.Post(d, run(), m)
 	want := `post to session "auth": the message has 32769 bytes, at most 32768 are accepted`
 	if failure.KindOf(err) != failure.ConfigInvalid || err.Error() != want || failure.From(err).Hint == "" {
 		t.Errorf("got %v, want %s", err, want)
@@ -167,22 +170,117 @@ func TestRejected(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := openDir(t)
-			put(t, d, "a.json", `{"action":"pause"}`)
+			sign(t, d, "a.json", inbox.Message{Action: inbox.Pause})
 			put(t, d, tt.name, tt.text)
-			put(t, d, "z.json", `{"id":"z","action":"abort","unknown":1}`)
+			sign(t, d, "z.json", inbox.Message{Action: inbox.Abort})
 			want := []inbox.Message{
 				{ID: "a", Action: inbox.Pause},
 				{ID: strings.TrimSuffix(tt.name, ".json"), Action: inbox.Rejected, Reason: tt.reason},
 				{ID: "z", Action: inbox.Abort},
 			}
 			slices.SortFunc(want, func(a, b inbox.Message) int { return strings.Compare(a.ID+".json", b.ID+".json") })
-			testkit.Equal(t, want, poll(t, d), cmpopts.IgnoreFields(inbox.Message{}, "At"))
+			testkit.Equal(t, want, poll(t, d), unsigned)
 			testkit.Equal(t, []string{tt.name}, names(t, d, store.BadInboxDir))
 			if got := poll(t, d); len(got) != 2 {
 				t.Errorf("once more: %v", got)
 			}
 		})
 	}
+}
+
+// U319: a message counts only with the user's signature over all of its content, for its session and run.
+func TestForged(t *testing.T) {
+	honest := inbox.Message{Action: inbox.Answer, Question: "q-1", Answer: "approve", Digest: "abc", By: "ann", Text: "fine", Reason: "r", At: time.Unix(9, 0).UTC()}
+	other, user := t.TempDir(), os.Getenv("XDG_STATE_HOME")
+	tests := map[string]struct {
+		forge  func(d *store.Dir, m *inbox.Message) error
+		reason string // "" for a message that counts
+	}{
+		"honest":   {func(*store.Dir, *inbox.Message) error { return nil }, ""},
+		"no key":   {func(_ *store.Dir, m *inbox.Message) error { m.Key = ""; return nil }, "the signature does not match the content"},
+		"no text":  {func(_ *store.Dir, m *inbox.Message) error { m.Signature = ""; return nil }, "the message has none"},
+		"bad text": {func(_ *store.Dir, m *inbox.Message) error { m.Signature = "x y"; return nil }, "the signature does not match the content"},
+		"action":   {func(_ *store.Dir, m *inbox.Message) error { m.Action = inbox.Abort; return nil }, "the signature does not match the content"},
+		"answer":   {func(_ *store.Dir, m *inbox.Message) error { m.Answer = "reject"; return nil }, "the signature does not match the content"},
+		"question": {func(_ *store.Dir, m *inbox.Message) error { m.Question = "q-2"; return nil }, "the signature does not match the content"},
+		"digest":   {func(_ *store.Dir, m *inbox.Message) error { m.Digest = "abd"; return nil }, "the signature does not match the content"},
+		"author":   {func(_ *store.Dir, m *inbox.Message) error { m.By = "bob"; return nil }, "the signature does not match the content"},
+		"text":     {func(_ *store.Dir, m *inbox.Message) error { m.Text = "fine "; return nil }, "the signature does not match the content"},
+		"reason":   {func(_ *store.Dir, m *inbox.Message) error { m.Reason = ""; return nil }, "the signature does not match the content"},
+		"time":     {func(_ *store.Dir, m *inbox.Message) error { m.At = time.Unix(8, 0).UTC(); return nil }, "the signature does not match the content"},
+		"run":      {func(_ *store.Dir, m *inbox.Message) error { m.RunID = "PL-2"; return nil }, "the signature does not match the content"},
+		"replayed": {func(d *store.Dir, m *inbox.Message) error {
+			return inbox.SignAs(m, d.Session(), inbox.Run{ID: "PL-0", Keys: run().Keys})
+		}, `the message is for run "PL-0", this is run PL-1`},
+		"elsewhere": {func(_ *store.Dir, m *inbox.Message) error { return inbox.SignAs(m, "fork", run()) }, `the message is for session "fork"`},
+		"own key": {func(d *store.Dir, m *inbox.Message) error {
+			t.Setenv("XDG_STATE_HOME", other)
+			defer t.Setenv("XDG_STATE_HOME", user)
+			return inbox.SignAs(m, d.Session(), run())
+		}, "you do not trust the key ed25519:"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d, m := openDir(t), honest
+			m.ID = "m"
+			testkit.OK(t, inbox.SignAs(&m, d.Session(), run()))
+			testkit.OK(t, tt.forge(d, &m))
+			put(t, d, "m.json", string(testkit.Must(json.Marshal(m))))
+			later := honest
+			later.ID = "n"
+			if _, before := inbox.Before(d, run(), later); before != (tt.reason == "") {
+				t.Errorf("it is taken for an earlier answer: %t", before)
+			}
+			got := poll(t, d)
+			if tt.reason == "" {
+				testkit.Equal(t, []inbox.Message{m}, got)
+				return
+			}
+			if len(got) != 1 || got[0].Action != inbox.Rejected || got[0].Requested != m.Action || !strings.Contains(got[0].Reason, "invalid signature: "+tt.reason) {
+				t.Errorf("got %+v, want %s", got, tt.reason)
+			}
+			testkit.Equal(t, []string{"m.json"}, names(t, d, store.BadInboxDir))
+		})
+	}
+}
+
+// While the keys cannot be read, a message is neither delivered nor refused.
+func TestUnreadableKeys(t *testing.T) {
+	d := openDir(t)
+	sign(t, d, "m.json", inbox.Message{Action: inbox.Pause})
+	keys := run().Keys.Dir()
+	testkit.OK(t, os.Chmod(keys, 0o755))
+	got, err := inbox.Poll(d, run())
+	testkit.OK(t, os.Chmod(keys, 0o700))
+	if failure.KindOf(err) != failure.ConfigInvalid || len(got) > 0 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	testkit.Equal(t, 1, len(poll(t, d)))
+}
+
+// The author of a message with a trusted key is followed by the name of the key.
+func TestTrustedKey(t *testing.T) {
+	d, user := openDir(t), os.Getenv("XDG_STATE_HOME")
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	sign(t, d, "m.json", inbox.Message{Action: inbox.Answer, Question: "q", Answer: "approve", By: "ann"})
+	key := testkit.Must(run().Keys.PublicKey())
+	t.Setenv("XDG_STATE_HOME", user)
+	testkit.OK(t, run().Keys.Trust(testkit.Must(signing.NewKey(key.Public, "laptop"))))
+	got := poll(t, d)
+	if len(got) != 1 || !strings.Contains(string(got[0].Event().Data), `"by":"ann (key laptop)"`) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// SetAside moves a message that Poll delivered, and ignores names that are no ids.
+func TestSetAside(t *testing.T) {
+	d := openDir(t)
+	sign(t, d, "m.json", inbox.Message{Action: inbox.Pause})
+	for _, want := range []bool{true, false} {
+		testkit.Equal(t, want, testkit.Must(inbox.SetAside(d, "m")))
+	}
+	testkit.Equal(t, false, testkit.Must(inbox.SetAside(d, "../state")))
+	testkit.Equal(t, []string{"m.json"}, names(t, d, store.BadInboxDir))
 }
 
 func TestTooLargeIsRejected(t *testing.T) {
@@ -196,7 +294,7 @@ func TestTooLargeIsRejected(t *testing.T) {
 
 func TestLinksAreRejected(t *testing.T) {
 	d := openDir(t)
-	put(t, d, "a.json", `{"action":"pause"}`)
+	sign(t, d, "a.json", inbox.Message{Action: inbox.Pause})
 	at := d.Abs(store.InboxDir)
 	for name, to := range map[string]string{"inside.json": "a.json", "dangling.json": "absent", "outside.json": "/dev/zero"} {
 		testkit.OK(t, os.Symlink(to, filepath.Join(at, name)))
@@ -243,7 +341,7 @@ func TestConcurrentPosts(t *testing.T) {
 	for i := range ids {
 		wg.Go(func() {
 			for range each {
-				id, err := inbox.Post(d, inbox.Message{Action: inbox.Pause})
+				id, err := inbox.Post(d, run(), inbox.Message{Action: inbox.Pause})
 				if err != nil {
 					t.Error(err)
 					return
@@ -274,24 +372,46 @@ func TestConcurrentPosts(t *testing.T) {
 func TestRemovedDirectory(t *testing.T) {
 	d := openDir(t)
 	testkit.OK(t, os.RemoveAll(d.Path()))
-	if _, err := inbox.Post(d, inbox.Message{Action: inbox.Pause}); failure.KindOf(err) != failure.StateCorrupt {
+	if _, err := inbox.Post(d, run(), inbox.Message{Action: inbox.Pause}); failure.KindOf(err) != failure.StateCorrupt {
 		t.Errorf("post: %v", err)
 	}
-	if _, err := inbox.Poll(d); failure.KindOf(err) != failure.StateCorrupt {
+	if _, err := inbox.Poll(d, run()); failure.KindOf(err) != failure.StateCorrupt {
 		t.Errorf("poll: %v", err)
 	}
 }
 
 func poll(t *testing.T, d *store.Dir) []inbox.Message {
 	t.Helper()
-	messages, err := inbox.Poll(d)
+	messages, err := inbox.Poll(d, run())
 	if err != nil {
 		t.Error(err)
 	}
 	return messages
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain gives the tests a state directory of their own, for the keys.
+func TestMain(m *testing.M) {
+	dir := testkit.Must(os.MkdirTemp("", "inbox-"))
+	_ = os.Setenv("XDG_STATE_HOME", dir)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(dir)
+		os.Exit(code)
+	}))
+}
+
+// run is the run of the tests' messages.
+func run() inbox.Run { return inbox.Run{ID: "PL-1", Keys: signing.UserKeys()} }
+
+// unsigned ignores the members of a message that Post sets.
+var unsigned = cmpopts.IgnoreFields(inbox.Message{}, "At", "Session", "RunID", "Key", "Signature")
+
+// sign writes a file into the inbox with a message that the user signed.
+func sign(t *testing.T, d *store.Dir, name string, m inbox.Message) {
+	t.Helper()
+	m.ID = strings.TrimSuffix(name, ".json")
+	testkit.OK(t, inbox.SignAs(&m, d.Session(), run()))
+	put(t, d, name, string(testkit.Must(json.Marshal(m))))
+}
 
 func openDir(t *testing.T) *store.Dir {
 	_, d := testkit.Session(t, t.TempDir(), "auth")
@@ -321,7 +441,7 @@ func names(t *testing.T, d *store.Dir, dir string) []string {
 // Each message is delivered once, whether it is acknowledged (1) or not (2).
 func TestWatch(t *testing.T) {
 	d := openDir(t)
-	w := inbox.NewWatch(d)
+	w := inbox.NewWatch(d, run())
 	expect := func(want ...string) {
 		t.Helper()
 		var got []string
@@ -337,11 +457,11 @@ func TestWatch(t *testing.T) {
 			t.Error(diff, err)
 		}
 	}
-	put(t, d, "1.json", `{"action":"pause"}`)
-	put(t, d, "2.json", `{"action":"abort"}`)
+	sign(t, d, "1.json", inbox.Message{Action: inbox.Pause})
+	sign(t, d, "2.json", inbox.Message{Action: inbox.Abort})
 	expect("1 pause", "2 abort")
 	expect()
-	put(t, d, "0.json", `{"action":"abort"}`)
+	sign(t, d, "0.json", inbox.Message{Action: inbox.Abort})
 	put(t, d, "x.json", `{`)
 	expect("0 abort", "x rejected")
 	put(t, d, "x.json", `{`) // the same name is another file
@@ -353,7 +473,7 @@ func TestWatch(t *testing.T) {
 func TestWatchOfRemovedDirectory(t *testing.T) {
 	d := openDir(t)
 	testkit.OK(t, os.RemoveAll(d.Path()))
-	err := inbox.NewWatch(d).Poll(func(inbox.Message) { t.Error("delivered") })
+	err := inbox.NewWatch(d, run()).Poll(func(inbox.Message) { t.Error("delivered") })
 	if failure.KindOf(err) != failure.StateCorrupt {
 		t.Errorf("got %v, want state_corrupt", err)
 	}

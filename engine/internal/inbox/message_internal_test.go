@@ -8,6 +8,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
+// SignAs signs a message with the id that it has.
+func SignAs(m *Message, session string, run Run) error {
+	m.Session, m.RunID = session, run.ID
+	return m.sign(run.Keys)
+}
+
 func TestIDsSortAsTimes(t *testing.T) {
 	base := time.Date(2026, 12, 31, 23, 59, 59, 999999998, time.FixedZone("", 3600))
 	last := ""

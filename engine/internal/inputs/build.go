@@ -54,8 +54,11 @@ func remainingSeconds(st state.State, at event.Location, now time.Time) int {
 }
 
 func (r *Reader) gather(st state.State, n *plan.Node, at event.Location) (Inputs, error) {
-	in := Inputs{FromStage: map[string][]string{}, Artifacts: r.artifacts(st, at.Outer())}
+	in := Inputs{FromStage: map[string][]string{}}
 	var err error
+	if in.Artifacts, err = r.artifacts(st, at.Outer()); err != nil {
+		return in, err
+	}
 	if in.FromInitial, err = r.Initial(st, at.Outer()); err != nil {
 		return in, err
 	}
@@ -73,22 +76,31 @@ func (r *Reader) gather(st state.State, n *plan.Node, at event.Location) (Inputs
 	return in, err
 }
 
-// artifacts returns the files of all artifacts for the node at path, nil for none.
-func (r *Reader) artifacts(st state.State, path string) map[string]string {
-	all := map[string]string{}
+// artifacts returns the files of all artifacts for the node at path, nil for none. If one of them was changed, the error is
+// of kind tampered.
+func (r *Reader) artifacts(st state.State, path string) (map[string]string, error) {
+	refs := map[string]event.Ref{}
 	if ref, began := artifact.StartArtifact(r.plan, st, path); began {
-		all[plan.RequiresStart] = r.dir.Abs(ref.Path)
+		refs[plan.RequiresStart] = ref
 	}
 	siblings, _ := r.plan.Siblings(path)
 	for _, n := range siblings {
 		if ref, has := st.NodeArtifact(n.Path); has && n.Path != path {
-			all[n.ID] = r.dir.Abs(ref.Path)
+			refs[n.ID] = ref
 		}
 	}
-	if len(all) == 0 {
-		return nil
+	var all map[string]string
+	for id, ref := range refs {
+		file, err := r.dir.Verify(ref)
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = map[string]string{}
+		}
+		all[id] = file
 	}
-	return all
+	return all, nil
 }
 
 // fromStage returns the outputs of an earlier stage, all of them or the latest. In a parallel block the provider's

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/signing"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
@@ -173,7 +175,7 @@ func (s Sender) deliver(ctx context.Context, name string, m inbox.Message) error
 			return err
 		}
 		if status.Locked {
-			return s.postMessage(name, m)
+			return s.postMessage(ctx, name, m)
 		}
 		err = s.sessions.Record(ctx, name, m.Event())
 		if !errors.Is(err, session.ErrLocked) { // else another kernel has acquired the session meanwhile
@@ -184,27 +186,60 @@ func (s Sender) deliver(ctx context.Context, name string, m inbox.Message) error
 
 // postMessage posts a message to the kernel that holds the session. If the message will not be applied, it is removed
 // and the error says why.
-func (s Sender) postMessage(name string, m inbox.Message) error {
+func (s Sender) postMessage(ctx context.Context, name string, m inbox.Message) error {
 	dir, err := inspect.Open(s.env, name)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	// The message stays in the session's directory until the kernel has read it, so it must have no secrets.
-	m.Reason, m.Text = s.env.Redactor.Text(m.Reason), s.env.Redactor.ForAgent().Text(m.Text)
-	if m.ID, err = inbox.Post(dir, m); err != nil {
+	run, err := s.awaitRun(ctx, dir)
+	if err != nil {
 		return err
 	}
-	if undelivered := s.checkDelivered(dir, m); undelivered != nil {
+	// The message stays in the session's directory until the kernel has read it, so it must have no secrets.
+	m.Reason, m.Text = s.env.Redactor.Text(m.Reason), s.env.Redactor.ForAgent().Text(m.Text)
+	if m.ID, err = inbox.Post(dir, run, m); err != nil {
+		return err
+	}
+	if undelivered := s.checkDelivered(dir, run, m); undelivered != nil {
 		return errors.Join(undelivered, inbox.Ack(dir, m.ID))
 	}
 	return nil
 }
 
+// awaitRun returns the run that the holder of the session works on. A kernel that has just taken the lock may begin
+// another run, and a message for the previous run would not count: awaitRun waits for its kernel_start, for a few seconds
+// at most.
+func (s Sender) awaitRun(ctx context.Context, dir *store.Dir) (inbox.Run, error) {
+	const patience, interval = 5 * time.Second, 50 * time.Millisecond
+	for deadline := time.Now().Add(patience); ; {
+		var kernel event.KernelStartData
+		view, err := inspect.LoadView(s.env, dir, func(*plan.Plan) func(event.Event) {
+			return func(e event.Event) {
+				if e.Type == event.KernelStart {
+					kernel, _ = event.Decode[event.KernelStartData](e)
+				}
+			}
+		})
+		holder, held, lockErr := store.LockHolder(s.env.Project, dir.Session())
+		if err := errors.Join(err, lockErr); err != nil {
+			return inbox.Run{}, err
+		}
+		if !held || holder.PID == 0 || holder.PID == kernel.PID || time.Now().After(deadline) {
+			return inbox.Run{ID: view.State.RunID, Keys: signing.UserKeys()}, nil
+		}
+		select {
+		case <-ctx.Done():
+			return inbox.Run{}, context.Cause(ctx)
+		case <-time.After(interval):
+		}
+	}
+}
+
 // checkDelivered returns an error if a message posted just now will not be applied. An ended session does not read the
 // message, because a kernel clears its inbox after its last event and before it releases the lock. Of two concurrent
 // answers to one question, the first counts.
-func (s Sender) checkDelivered(dir *store.Dir, m inbox.Message) error {
+func (s Sender) checkDelivered(dir *store.Dir, run inbox.Run, m inbox.Message) error {
 	view, err := inspect.LoadView(s.env, dir, func(*plan.Plan) func(event.Event) { return func(event.Event) {} })
 	switch {
 	case err != nil || slices.Contains(view.State.Handled, m.ID):
@@ -214,7 +249,7 @@ func (s Sender) checkDelivered(dir *store.Dir, m inbox.Message) error {
 	case m.Action != inbox.Answer:
 		return nil
 	}
-	if first, found := inbox.Before(dir, m); found {
+	if first, found := inbox.Before(dir, run, m); found {
 		return alreadyAnsweredError(dir.Session(), m.Question, first.Answer, first.By)
 	}
 	if _, invalid := progress.Apply(view.Plan, view.State, m.Event()); invalid != nil {
@@ -225,7 +260,7 @@ func (s Sender) checkDelivered(dir *store.Dir, m inbox.Message) error {
 
 // PauseSession asks the kernel that holds a session to pause it after the current iteration. The error wraps
 // [session.ErrTerminal] if the session has ended, and [session.ErrNothingToResume] if no kernel holds it.
-func (s Sender) PauseSession(_ context.Context, name, reason, by string) error {
+func (s Sender) PauseSession(ctx context.Context, name, reason, by string) error {
 	status, err := s.sessions.Status(name)
 	if err != nil {
 		return err
@@ -233,7 +268,7 @@ func (s Sender) PauseSession(_ context.Context, name, reason, by string) error {
 	if !status.Locked {
 		return notRunningError(name, status)
 	}
-	return s.postMessage(name, inbox.Message{Action: inbox.Pause, By: by, Reason: reason})
+	return s.postMessage(ctx, name, inbox.Message{Action: inbox.Pause, By: by, Reason: reason})
 }
 
 // AbortSession ends a session for good. A kernel that holds it cancels the current iteration; otherwise the end is

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -17,12 +19,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// checkType returns the type of a check from the configuration of its action.
-func checkType(config json.RawMessage) string {
-	var c struct{ Type string }
-	_ = json.Unmarshal(config, &c) // the action reports a bad configuration
-	return event.Truncate(c.Type, event.MaxName)
-}
+// These constants bound a check's answer.
+const (
+	maxFacts  = 1 << 20 // bytes of the file
+	maxCounts = 20
+)
 
 // measure calls the action, once more if another call crashed the plugin process that both calls shared.
 func (w *evaluation) measure(ctx context.Context, c plan.Check, config json.RawMessage) (sdk.HookAnswer, error) {
@@ -84,4 +85,19 @@ func (w *evaluation) factsFile(c plan.Check) (string, error) {
 		return n.Check(c.ID), err
 	}
 	return n.Iteration(w.at.Iteration).Check(c.ID), err
+}
+
+// truncateCounts returns the counts within the limits of an event.
+func truncateCounts(counts map[string]int) map[string]int {
+	var kept map[string]int
+	for _, key := range slices.Sorted(maps.Keys(counts)) {
+		if len(kept) == maxCounts {
+			break
+		}
+		if kept == nil {
+			kept = map[string]int{}
+		}
+		kept[event.Truncate(key, event.MaxName)] = counts[key]
+	}
+	return kept
 }

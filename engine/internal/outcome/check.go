@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -17,12 +16,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-)
-
-// These constants bound a check's answer.
-const (
-	maxFacts  = 1 << 20 // bytes of the file
-	maxCounts = 20
 )
 
 // Check runs the check that the request's command names and returns check_result, with the command's key. A check that
@@ -52,23 +45,25 @@ func (w *evaluation) check(ctx context.Context, d *event.CheckResultData) error 
 		return failure.New(failure.Internal, "the plan has no check %q at %s", w.Command.Check, w.Node.ID)
 	}
 	c := w.Node.Checks[i]
-	d.At = cmp.Or(c.At, plan.AtExit)
+	d.At, d.Type = cmp.Or(c.At, plan.AtExit), event.Truncate(c.Type(), event.MaxName)
 	if c.SkipReason != "" {
-		d.Type, d.Passed, d.Skipped, d.Reason = checkType(c.Config), true, true, event.Truncate(c.SkipReason, event.MaxReason)
+		d.Passed, d.Skipped, d.Reason = true, true, event.Truncate(c.SkipReason, event.MaxReason)
 		return nil
 	}
 	config, wrong, err := w.checkConfig(c)
 	if err != nil {
 		return err
 	}
-	d.Type = checkType(config)
 	if wrong != "" {
 		d.Reason = event.Truncate(wrong, event.MaxReason)
 		return nil
 	}
 	measure := w.measure
-	if c.TestFirst != "" {
+	switch {
+	case c.TestFirst != "":
 		measure = w.measureTestFirst
+	case c.Type() == plan.CheckDelivery:
+		measure = w.measureDelivery
 	}
 	answer, err := measure(ctx, c, config)
 	if err != nil {
@@ -119,19 +114,4 @@ func (w *evaluation) redactFacts(facts json.RawMessage) (json.RawMessage, error)
 		return nil, fmt.Errorf("it has no facts")
 	}
 	return json.Marshal(redaction.Data(w.Redactor, decoded))
-}
-
-// truncateCounts returns the counts within the limits of an event.
-func truncateCounts(counts map[string]int) map[string]int {
-	var kept map[string]int
-	for _, key := range slices.Sorted(maps.Keys(counts)) {
-		if len(kept) == maxCounts {
-			break
-		}
-		if kept == nil {
-			kept = map[string]int{}
-		}
-		kept[event.Truncate(key, event.MaxName)] = counts[key]
-	}
-	return kept
 }

@@ -2,6 +2,8 @@ package outcome
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -22,13 +24,13 @@ import (
 // Evaluate evaluates the iteration, writes its artifact and returns iteration_complete, with the command's key. It
 // returns the event error if the artifact is missing or invalid and nothing else decides the outcome. For a node that
 // wraps a pipeline it writes the artifact and returns artifact_written or error.
-func (s *Evaluator) Evaluate(r kernel.EffectRequest) event.Event {
+func (s *Evaluator) Evaluate(ctx context.Context, r kernel.EffectRequest) event.Event {
 	w := s.newEvaluation(r)
 	if r.Node.Kind == plan.KindPipeline {
 		return w.completePipelineNode()
 	}
 	k := &iterationEvaluation{evaluation: w}
-	d, err := k.evaluate()
+	d, err := k.evaluate(ctx)
 	e := k.Event(event.IterationComplete, d)
 	if err != nil {
 		f := k.failureData(err)
@@ -44,7 +46,7 @@ func (s *Evaluator) Evaluate(r kernel.EffectRequest) event.Event {
 }
 
 // evaluate reads the attempt, the facts and the artifact, and derives the outcome.
-func (k *iterationEvaluation) evaluate() (event.IterationCompleteData, error) {
+func (k *iterationEvaluation) evaluate(ctx context.Context) (event.IterationCompleteData, error) {
 	if err := errors.Join(k.readAttempt(), k.readFacts()); err != nil {
 		return event.IterationCompleteData{}, err
 	}
@@ -65,8 +67,28 @@ func (k *iterationEvaluation) evaluate() (event.IterationCompleteData, error) {
 	} else if o == plan.OutcomeEscalate {
 		d.Partial = k.partialArtifact()
 	}
-	d.Feedback, err = k.writeFeedback(o)
+	if d.Feedback, err = k.writeFeedback(o); err == nil && k.Plan.CycleLimits(k.Node).Identical > 0 {
+		d.Content, err = k.content(ctx)
+	}
 	return d, err
+}
+
+// content returns a digest of the artifact's data and of the project's files, or of the data alone where no snapshot can be
+// taken.
+func (k *iterationEvaluation) content(ctx context.Context) (string, error) {
+	data, err := json.Marshal(k.candidate.Data)
+	if err != nil {
+		return "", err
+	}
+	var tree string
+	snapshots, err := k.snapshots(ctx, k.State.Session)
+	if err == nil {
+		tree, err = snapshots.Tree(ctx)
+	}
+	if err != nil {
+		k.Log.Warn("passes of cycles are compared without the project's files", "node", k.Node.ID, "error", err)
+	}
+	return event.Digest(tree + string(data)), ctx.Err()
 }
 
 // readAttempt reads the attempt's result. A node with steps has no attempt of its own; its steps have the results.

@@ -54,7 +54,9 @@ type agent struct {
 
 func (a agent) Describe() sdk.Component { return sdk.Component{Name: "agent"} }
 
-func (a agent) Provider(context.Context, string, *plan.Node) (sdk.Provider, error) { return a, nil }
+func (a agent) Provider(context.Context, string, *plan.Node, ...string) (sdk.Provider, error) {
+	return a, nil
+}
 
 func (a agent) Execute(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 	in, out := int64(1000), int64(500)
@@ -128,7 +130,7 @@ func (b *fixture) check(id string) event.CheckResultData {
 
 func (b *fixture) evaluate() event.Event {
 	key := b.at.Key(event.KeySettle, 1)
-	e := b.settler.Evaluate(kernel.EffectRequest{Command: schedule.Command{Kind: schedule.Settle, Key: key, Location: b.at}, Node: b.node, State: b.state})
+	e := b.settler.Evaluate(b.t.Context(), kernel.EffectRequest{Command: schedule.Command{Kind: schedule.Settle, Key: key, Location: b.at}, Node: b.node, State: b.state})
 	if e.Key != key || e.Attempt != 1 {
 		b.t.Errorf("key %s, attempt %d", e.Key, e.Attempt)
 	}
@@ -382,7 +384,30 @@ func TestEvaluateDetectsChangedFiles(t *testing.T) {
 	testkit.OK(t, os.WriteFile(b.settler.Dir.Abs("stage-01-verify/iterations/001/result.json"), []byte(`{"summary":"other"}`), 0o644))
 	e := b.evaluate()
 	d, err := event.Decode[event.FailureData](e)
-	if err != nil || d.ErrorType != string(failure.StateCorrupt) || d.Retryable {
+	if err != nil || d.ErrorType != string(failure.Tampered) || !d.System || d.Retryable {
 		t.Errorf("%s %s %v", e.Type, e.Data, err)
+	}
+}
+
+// U316: the content of an iteration is that of its artifact and of the project's files, where passes are compared.
+func TestContent(t *testing.T) {
+	content := func(identical int, artifact, file string) string {
+		t.Setenv("XDG_STATE_HOME", t.TempDir())
+		b := newFixture(t, nil)
+		b.node.Artifact = &plan.Artifact{}
+		b.node.Policy = &plan.Policy{Cycles: &plan.Cycles{Identical: identical}}
+		b.attempt(agent{result: `{"summary":"s","artifact":` + artifact + `}`})
+		testkit.OK(t, os.WriteFile(filepath.Join(b.settler.Project.Path(), "a.txt"), []byte(file), 0o644))
+		return testkit.Must(event.Decode[event.IterationCompleteData](b.evaluate())).Content
+	}
+	first := content(2, `{"a":1}`, "x")
+	if first == "" || content(2, `{"a":1}`, "x") != first {
+		t.Errorf("the same data and files give %q, then another content", first)
+	}
+	if content(2, `{"a":2}`, "x") == first || content(2, `{"a":1}`, "y") == first {
+		t.Error("other data or files give the same content")
+	}
+	if got := content(0, `{"a":1}`, "x"); got != "" {
+		t.Errorf("without comparison the content is %q", got)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/snapshot"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -42,11 +41,8 @@ func (s *Evaluator) openSnapshots(ctx context.Context, session string) (*snapsho
 	if s.snapshots != nil {
 		return s.snapshots, nil
 	}
-	dir, err := catalog.StateDir()
-	if err != nil {
-		return nil, err
-	}
-	s.snapshots, err = snapshot.Open(ctx, dir, s.Project.Path(), session)
+	var err error
+	s.snapshots, err = snapshot.OpenUser(ctx, s.Project.Path(), session)
 	return s.snapshots, err
 }
 

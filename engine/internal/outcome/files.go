@@ -161,7 +161,9 @@ func shortenLine(s string) string {
 // addArtifactPaths adds the paths of the artifacts that a check may read: the agent's own, the node's input, and the
 // start artifact of its pipeline.
 func (w *evaluation) addArtifactPaths(c plan.Check, req *sdk.HookRequest) error {
-	w.AddInputPaths(req, w.Node)
+	if err := w.AddInputPaths(req, w.Node); err != nil {
+		return err
+	}
 	if w.Node.Artifact == nil || w.loop.CompletedAttempt == nil || c.At == plan.AtEnter {
 		return nil
 	}

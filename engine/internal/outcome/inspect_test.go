@@ -128,7 +128,7 @@ func TestInspectUnreadable(t *testing.T) {
 	}
 	b.settler.Plan.Nodes[0].Artifact = nil
 	testkit.OK(t, os.WriteFile(b.settler.Dir.Abs("artifacts/00-plan.v1.yaml"), []byte("goal: other\n"), 0o644))
-	if d := b.inspect(); d.Failure == nil || d.Failure.ErrorType != "state_corrupt" || d.Skip {
+	if d := b.inspect(); d.Failure == nil || d.Failure.ErrorType != "tampered" || d.Skip {
 		t.Errorf("%+v", d.Failure)
 	}
 }

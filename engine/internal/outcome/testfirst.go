@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -37,7 +36,8 @@ type testFirstCheck struct {
 type testRecord struct {
 	id    string            // of the snapshot
 	Base  string            `json:"base,omitempty"`  // the snapshot before the work; default: that of the record
-	Entry string            `json:"entry,omitempty"` // the snapshot when the node was entered last; default: that of the record
+	Entry string            `json:"entry,omitempty"` // the snapshot that RED began with; default: that of the record
+	Done  bool              `json:"done,omitempty"`  // RED that began with Entry was accepted
 	Tests map[string]string `json:"tests"`           // of the base, with their status
 	New   []string          `json:"new,omitempty"`   // the tests that must pass
 }
@@ -59,25 +59,28 @@ func (w *evaluation) measureTestFirst(ctx context.Context, c plan.Check, config 
 			return sdk.HookAnswer{Action: sdk.ActionContinue, Facts: json.RawMessage(`{"type":"tests","passed":true}`)}, err
 		}
 	}
-	if err := t.measure(ctx); err != nil {
-		return sdk.HookAnswer{}, err
+	var found *testfirst.Cheat
+	if err = t.measure(ctx); err == nil {
+		found, err = t.judge(ctx)
 	}
-	found, err := t.judge(ctx)
-	if err != nil {
+	if err != nil && !errors.As(err, &found) {
 		return sdk.HookAnswer{}, err
 	}
 	return t.answer(found)
 }
 
-// enter reports whether the tests before the work are known: on a later visit of the node, whose state it records, and
-// after RED.
+// enter reports whether the tests before the work are known: on a later visit of the node, and after RED. A visit after an
+// accepted RED begins with the state of now. A visit after a refused one begins where that began: its code must go.
 func (t *testFirstCheck) enter(ctx context.Context) (known bool, err error) {
 	base, known, err := t.record(ctx, baseName, t.Node.ID)
 	if err != nil || !known {
 		_, afterRed, err := t.record(ctx, testsName)
 		return afterRed, err
 	}
-	base.Entry = "" // now
+	if !base.Done {
+		return true, nil
+	}
+	base.Entry, base.Done = "", false
 	return true, t.keep(ctx, base, baseName, t.Node.ID)
 }
 
@@ -91,13 +94,9 @@ func (t *testFirstCheck) measure(ctx context.Context) (err error) {
 	return err
 }
 
-// name returns the name of a snapshot of this run, whose parts are valid in the name of a reference of git.
+// name returns the name of a snapshot of this run.
 func (t *testFirstCheck) name(parts ...string) string {
-	all := append([]string{t.State.Session, t.State.RunID}, parts...)
-	for i, part := range all {
-		all[i] = strings.NewReplacer(".", "%2E", "~", "%7E").Replace(url.QueryEscape(part))
-	}
-	return strings.Join(all, "/")
+	return snapshot.Name(append([]string{t.State.Session, t.State.RunID}, parts...)...)
 }
 
 // The names of the snapshots that checks share, within a run.
@@ -121,14 +120,15 @@ func (t *testFirstCheck) runTests(ctx context.Context, dir string) (map[string]a
 	var run struct {
 		Tests  map[string]string
 		Output string
-		Counts map[string]int
+		// Evidence and Reason are those of a report that the action refuses.
+		Evidence artifact.Evidence
+		Reason   string
 	}
 	if err := errors.Join(json.Unmarshal(answer.Facts, &facts), json.Unmarshal(answer.Facts, &run)); err != nil {
 		return nil, testfirst.Run{}, failure.New(failure.HookFailed, "the answer of check %s is unreadable: %w", t.ID, err)
 	}
-	if counted := run.Counts["passed"] + run.Counts["failed"] + run.Counts["skipped"]; counted > 0 && len(run.Tests) == 0 {
-		return nil, testfirst.Run{}, failure.New(failure.HookFailed, "the command of check %s reports %d tests and names none: test_first compares tests by their names", t.ID, counted).
-			WithHint("use a command that prints names, such as go test -json ./..., pytest -v, python3 -m unittest -v, node --test, cargo test, or JUnit XML or TAP on its standard output")
+	if run.Evidence.Code != "" {
+		return facts, testfirst.Run{}, &testfirst.Cheat{Code: run.Evidence.Code, Message: strings.TrimPrefix(run.Reason, run.Evidence.Code+": ")}
 	}
 	if over := len(run.Output) - maxOutput; over > 0 {
 		_, end, _ := strings.Cut(run.Output[over:], "\n")
@@ -232,7 +232,8 @@ func (t *testFirstCheck) judgeRed(ctx context.Context, base testRecord) (*testfi
 			red.New = append(red.New, name)
 		}
 	}
-	return nil, t.keep(ctx, red, testsName)
+	base.Done = true
+	return nil, errors.Join(t.keep(ctx, red, testsName), t.keep(ctx, base, baseName, t.Node.ID))
 }
 
 // countNew replaces the counts and names in the facts by those of the new tests. A test that does not build has failed.
@@ -364,7 +365,7 @@ func (t *testFirstCheck) without(ctx context.Context, base testRecord, tests []s
 // runWithout runs the tests of the workspace on the files of a snapshot, in a directory of the session.
 func (t *testFirstCheck) runWithout(ctx context.Context, base string) (map[string]any, testfirst.Run, error) {
 	dir, err := t.snapshots.Export(ctx, t.Dir.Abs("."), base, t.now, t.evidence.Tests)
-	defer snapshot.Remove(dir)
+	defer snapshot.RemoveExport(dir)
 	if err != nil {
 		return nil, testfirst.Run{}, err
 	}
@@ -388,7 +389,7 @@ func (t *testFirstCheck) answer(found *testfirst.Cheat) (sdk.HookAnswer, error) 
 	reason, _ := t.facts["reason"].(string)
 	switch {
 	case found != nil:
-		t.evidence.Code, reason = found.Code, found.Code+": "+found.Message
+		t.evidence.Code, reason = found.Code, found.Error()
 	case t.TestFirst == plan.TestFirstBase || t.TestFirst == plan.TestFirstRed:
 		reason = ""
 	}

@@ -89,11 +89,16 @@ func TestTestFirst(t *testing.T) {
 	d.write("new", "")
 	d.write("tests/new", "new")
 	d.expect("red", testfirst.CheatCode)
+	d.expect("base", "") // another visit does not accept what was refused
+	d.expect("red", testfirst.CheatCode)
 	if err := os.Remove(filepath.Join(d.dir, "new")); err != nil {
 		t.Fatal(err)
 	}
 	d.expect("red", "")
-	d.expect("base", "") // of GREEN: known
+	red := d.node.ID
+	d.node.ID = "green"
+	d.expect("base", "") // known
+	d.node.ID = red
 	d.expect("green", "tests failed")
 	d.write("tests/new", "old")
 	d.expect("green", testfirst.CheatTests)
@@ -142,10 +147,33 @@ func TestGreenWithoutRed(t *testing.T) {
 	d.expect("green", "")
 }
 
+// A report that the action refuses fails each part, also that of the tests before the work, which then are not known.
+func TestRefusedReport(t *testing.T) {
+	d := newDevelopment(t, factsCheck(`{"type":"tests","passed":false,"reason":"CHEAT-REPORT: a.xml is stale","evidence":{"code":"CHEAT-REPORT"}}`))
+	for _, id := range []string{"base", "red", "green", "base"} {
+		d.expect(id, "CHEAT-REPORT: a.xml is stale")
+	}
+}
+
+// A copy without the code has a report of its own, which is refused like that of the workspace.
+func TestRefusedReportOfCopy(t *testing.T) {
+	var workspace string
+	d := newDevelopment(t, func(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+		if req.WorkDir == workspace {
+			return fileTests(ctx, req)
+		}
+		return factsCheck(`{"type":"tests","passed":false,"reason":"CHEAT-REPORT: a.xml is stale","evidence":{"code":"CHEAT-REPORT"}}`)(ctx, req)
+	})
+	workspace = d.dir
+	d.expect("base", "")
+	d.write("tests/new", "new")
+	d.expect("red", "")
+	d.write("new", "")
+	d.expect("green", "CHEAT-REPORT: a.xml is stale")
+}
+
 func TestTestFirstErrors(t *testing.T) {
-	d := newDevelopment(t, factsCheck(`{"type":"tests","passed":true,"counts":{"passed":2}}`))
-	d.expect("base", "the command of check base reports 2 tests and names none")
-	d = newDevelopment(t, factsCheck(`{`))
+	d := newDevelopment(t, factsCheck(`{`))
 	d.expect("base", "the answer of check base is unreadable")
 	d = newDevelopment(t, fileTests)
 	d.expect("base", "")

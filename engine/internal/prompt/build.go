@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,9 +97,9 @@ func (s *Source) readTemplate() (string, error) {
 	if s.Node.Prompt != "" {
 		return s.Node.Prompt, nil
 	}
-	file := s.Node.PromptPath
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(s.Project.Path(), file)
+	file, err := s.PromptFile(s.Node)
+	if err != nil {
+		return "", err
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -150,7 +149,9 @@ func (s *Source) contractData() (Data, error) {
 		d.Artifact = inputs.Artifact{Path: s.Dir.Abs(file), Schema: c.Schema}
 	}
 	if in, has := artifact.FindInput(s.Plan, s.State, s.Node, at); has {
-		d.InputArtifact = s.Dir.Abs(in.Ref.Path)
+		if d.InputArtifact, err = s.Dir.Verify(in.Ref); err != nil {
+			return d, err
+		}
 	}
 	if step, planned := ns.Steps[at.Step]; planned && at.Step != "" {
 		d.Step, err = s.Dir.ReadRef(step.Item)

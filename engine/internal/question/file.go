@@ -100,5 +100,6 @@ func advice(id string) string {
 	b.WriteString("#   abort: false      # true ends the session for good\n")
 	b.WriteString("#   context:          # a text or any other value for the next prompts\n")
 	b.WriteString("#     answer: use Google\n")
+	b.WriteString("#\n# In a session with a sandbox, write it anywhere and run answer SESSION QUESTION --from-file FILE.\n")
 	return b.String()
 }

@@ -39,6 +39,8 @@ func TestRender(t *testing.T) {
 #   abort: false      # true ends the session for good
 #   context:          # a text or any other value for the next prompts
 #     answer: use Google
+#
+# In a session with a sandbox, write it anywhere and run answer SESSION QUESTION --from-file FILE.
 escalation_id: ESC-20260301120000
 pipeline_id: PL-1
 session: auth

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // ResolutionFile is a resolution file in a session's directory.
@@ -21,6 +22,13 @@ type ResolutionFile struct {
 	// Digest identifies the content: its SHA-256 in hex, or the error of an unreadable file. All files that are too
 	// large have the same digest.
 	Digest string
+}
+
+// Refused returns why a resolution file does not answer a question of a session with a sandbox, and the command that
+// answers it. name is the path of the file.
+func Refused(session, id, name string) *failure.Error {
+	return failure.New(failure.ApprovalRequired, "a resolution file does not answer a session with a sandbox, because an agent can write it").
+		WithHint("read it, and if it is yours: `%s`", failure.Next("answer", session, id, "--from-file", name))
 }
 
 // Read reads the escalation's resolution file, and returns false if there is none. An unreadable file has faults.

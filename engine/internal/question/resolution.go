@@ -2,6 +2,7 @@ package question
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/yamlwrite"
@@ -39,6 +40,27 @@ func Parse(file string, data []byte) (Resolution, yamldoc.Diagnostics) {
 	}
 	r := read(d, root)
 	return r, faults.Sorted()
+}
+
+// ReadFrom reads a resolution that Parse accepts. The error is a [yamldoc.Diagnostics] if it has faults.
+func ReadFrom(file string, from io.Reader) (Resolution, error) {
+	data, err := io.ReadAll(io.LimitReader(from, MaxResolution+1))
+	if err != nil {
+		return Resolution{}, fmt.Errorf("read %s: %w", file, err)
+	}
+	r, faults := Parse(file, data)
+	if len(faults) > 0 {
+		return Resolution{}, faults
+	}
+	return r, nil
+}
+
+// Answer returns the answer and the text that a resolution gives to a question.
+func (r Resolution) Answer() (answer, text string) {
+	if r.Abort {
+		return event.AnswerReject, ""
+	}
+	return event.AnswerApprove, r.Context
 }
 
 const wanted = "write abort: true or false, and context: a text for the next prompts"

@@ -38,10 +38,8 @@ func Unanswered(p *plan.Plan, st state.State) []Open {
 
 // Answer converts a resolution of the escalation into an event.
 func (o Open) Answer(r Resolution) event.Event {
-	d := event.QuestionAnsweredData{ID: o.Question, Digest: o.Digest, Answer: event.AnswerApprove, Text: r.Context, By: path.Base(store.ResolutionFile(o.ID))}
-	if r.Abort {
-		d.Answer, d.Text = event.AnswerReject, ""
-	}
+	d := event.QuestionAnsweredData{ID: o.Question, Digest: o.Digest, By: path.Base(store.ResolutionFile(o.ID))}
+	d.Answer, d.Text = r.Answer()
 	return event.New(event.QuestionAnswered, nil, "", d)
 }
 

@@ -140,8 +140,9 @@ func typical() map[event.Type][]any {
 			KeptFile: refp("stage-00-build/iterations/001/attempts/02/late-result.json"),
 			Type:     event.Error, Data: marshalled(*fail),
 		}},
-		event.SecretFound: {event.SecretFoundData{Path: "docs/deploy.md", Line: 3, Rule: "github-token", Count: 1}},
-		event.Notified:    {event.NotifiedData{Entry: 1, Action: "webhook", Point: "waiting", Question: "q-0a1b2c3d", Times: 1, Error: "there was no answer"}},
+		event.SecretFound:    {event.SecretFoundData{Path: "docs/deploy.md", Line: 3, Rule: "github-token", Count: 1}},
+		event.MessageRefused: {event.MessageRefusedData{Path: "inbox/bad/m.json", Reason: "invalid signature: the message has none", Remedy: "if it was yours, send it again: `⟨program⟩ questions show s`"}},
+		event.Notified:       {event.NotifiedData{Entry: 1, Action: "webhook", Point: "waiting", Question: "q-0a1b2c3d", Times: 1, Error: "there was no answer"}},
 	}
 }
 

@@ -108,7 +108,7 @@ func keyRules(m *dialect.Object) []schema {
 	case &dialect.Artifact:
 		return []schema{{"minProperties": 1}}
 	case &dialect.Check:
-		return []schema{not(allOf(present("run"), present("command")))}
+		return []schema{not(allOf(present("run"), present("command"))), not(allOf(present("test_first"), present("expect")))}
 	case &dialect.Wraps:
 		return []schema{not(allOf(schema{"type": "object"}, present("pipeline"), present("run")))}
 	case &dialect.Hook:

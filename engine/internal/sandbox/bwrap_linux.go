@@ -3,14 +3,12 @@ package sandbox
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 
@@ -40,20 +38,6 @@ func findBwrap(dirs []string) (string, error) {
 		WithHint("install it (apt install bubblewrap, dnf install bubblewrap), or set sandbox: workspace")
 }
 
-func rootsOwn(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != 0 {
-		return fmt.Errorf("%s does not belong to root", path)
-	}
-	if info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("%s can be written by others than root", path)
-	}
-	return nil
-}
-
 // bubblewrap returns the version of bubblewrap.
 func (s *Sandbox) bubblewrap(ctx context.Context) (string, error) {
 	path, err := findBwrap(s.systemDirs)
@@ -71,8 +55,12 @@ func (s *Sandbox) bubblewrap(ctx context.Context) (string, error) {
 }
 
 // wrapBwrap makes the command start the process under bubblewrap.
-func (s *Sandbox) wrapBwrap(b sandboxpolicy.Policy, g grants, c *sandboxpolicy.Command) error {
+func (s *Sandbox) wrapBwrap(ctx context.Context, b sandboxpolicy.Policy, g grants, c *sandboxpolicy.Command) error {
 	path, err := findBwrap(s.systemDirs)
+	if err != nil {
+		return err
+	}
+	guarded, err := protect(ctx, g.granted)
 	if err != nil {
 		return err
 	}
@@ -84,7 +72,7 @@ func (s *Sandbox) wrapBwrap(b sandboxpolicy.Policy, g grants, c *sandboxpolicy.C
 	inside := pass(c, helper)
 	c.Name = path
 	c.Args = append([]string{"bwrap"}, namespaces(b)...)
-	c.Args = append(c.Args, mounts(b, g)...)
+	c.Args = append(c.Args, mounts(b, g, guarded)...)
 	c.Args = append(c.Args, "--chdir", cmp.Or(b.WorkDir, "/"), "--", inside)
 	c.Args = append(c.Args, s.helper[1:]...)
 	return nil
@@ -110,7 +98,7 @@ func namespaces(b sandboxpolicy.Policy) []string {
 }
 
 // mounts returns bubblewrap's arguments for the mounts that the process sees: parents before their children.
-func mounts(b sandboxpolicy.Policy, g grants) []string {
+func mounts(b sandboxpolicy.Policy, g grants, guarded *guard) []string {
 	at := map[string][]string{}
 	for _, private := range []struct{ path, mode string }{{"/tmp", "1777"}, {"/var/tmp", "1777"}, {b.Home, "0700"}} {
 		inside := func(dir string) bool { return sandboxpolicy.Within(private.path, dir) }
@@ -125,6 +113,7 @@ func mounts(b sandboxpolicy.Policy, g grants) []string {
 	}
 	for _, p := range g.write {
 		at[p] = []string{"--bind", p, p}
+		maps.Copy(at, guarded.mounts(p))
 	}
 	// Otherwise root could write below /proc/sys, where settings apply to the whole system.
 	args := []string{"--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"}

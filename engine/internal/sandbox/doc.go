@@ -10,5 +10,5 @@
 //     rlimits. It needs no privilege and no other program.
 //   - [sandboxpolicy.Strict]: bubblewrap around the seccomp filter, rlimits and, if available, Landlock for abstract
 //     sockets and signals. The process sees only the listed files and its own process numbers, and everything that it
-//     started ends with it.
+//     started ends with it. It cannot write git's configuration and hooks, nor .claude.
 package sandbox

@@ -12,8 +12,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// grants are the paths to read and to write. Each list is sorted and has no path below another path of the list.
-type grants struct{ read, write []string }
+// grants are the paths to read and to write. Each list is sorted and has no path below another path of the list, except
+// granted: all paths to write.
+type grants struct{ read, write, granted []string }
 
 func grant(b sandboxpolicy.Policy, p sandboxpolicy.Program) grants {
 	write := existing(slices.Concat(b.Write, p.Write, []string{p.Temp})...)
@@ -30,7 +31,7 @@ func grant(b sandboxpolicy.Policy, p sandboxpolicy.Program) grants {
 	if p.Path != "" && p.File == nil {
 		wanted = append(wanted, script(p)...)
 	}
-	g := grants{write: outermost(write)}
+	g := grants{write: outermost(write), granted: write}
 	for _, r := range outermost(existing(wanted...)) {
 		if !slices.ContainsFunc(g.write, func(w string) bool { return sandboxpolicy.Within(r, w) }) {
 			g.read = append(g.read, r)

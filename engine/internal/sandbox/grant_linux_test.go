@@ -13,6 +13,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 func TestOutermost(t *testing.T) {
@@ -124,14 +125,59 @@ func TestBaseHasNoSecret(t *testing.T) {
 
 func TestMounts(t *testing.T) {
 	g := grants{read: []string{"/a", "/a/b/c", "/proc", "/usr"}, write: []string{"/a/b", "/home/u/project"}}
-	got := mounts(sandboxpolicy.Policy{Home: "/home/u"}, g)
+	got := mounts(sandboxpolicy.Policy{Home: "/home/u"}, g, &guard{})
 	want := strings.Fields("--proc /proc --remount-ro /proc --dev /dev --ro-bind /a /a --bind /a/b /a/b --ro-bind /a/b/c /a/b/c " +
 		"--perms 0700 --tmpfs /home/u --bind /home/u/project /home/u/project --perms 1777 --tmpfs /tmp --ro-bind /usr /usr --perms 1777 --tmpfs /var/tmp")
 	testkit.Equal(t, want, got)
 	for name, g := range map[string]grants{"the home itself": {read: []string{"/home/u"}}, "its parent": {write: []string{"/home"}}} {
-		if got := mounts(sandboxpolicy.Policy{Home: "/home/u"}, g); slices.Contains(got, "0700") {
+		if got := mounts(sandboxpolicy.Policy{Home: "/home/u"}, g, &guard{}); slices.Contains(got, "0700") {
 			t.Errorf("%s is granted and hidden: %v", name, got)
 		}
+	}
+}
+
+// Each name of a writable directory gets the same mounts, a repository and a link in it included.
+func TestGuard(t *testing.T) {
+	root := tree(t)
+	project := filepath.Join(root, "project")
+	testkit.OK(t, exec.Command("git", "init", "-q", project).Run())
+	testkit.OK(t, exec.Command("git", "-C", project, "config", "core.hooksPath", "src").Run())
+	g := testkit.Must(protect(t.Context(), []string{filepath.Join(root, "link"), project, filepath.Join(project, ".git/info")}))
+	for _, name := range []string{"project", "link"} {
+		at := g.mounts(filepath.Join(root, name))
+		for path, option := range map[string]string{
+			".git": "--bind", ".git/config": "--ro-bind", ".git/config.worktree": "--ro-bind", ".git/hooks": "--ro-bind", ".git/info": "--bind",
+			".git/modules": "--ro-bind", ".git/worktrees": "--ro-bind", "src": "--ro-bind",
+		} {
+			testkit.Equal(t, []string{option, filepath.Join(project, path), filepath.Join(root, name, path)}, at[filepath.Join(root, name, path)])
+		}
+		testkit.Equal(t, 8, len(at))
+	}
+	testkit.OK(t, CheckRepository(t.Context(), project))
+}
+
+// A link, and a repository that git does not use, cannot be protected.
+func TestGuardRefuses(t *testing.T) {
+	for name, damage := range map[string]func(at string) error{
+		"a link": func(at string) error { return os.Symlink("src", filepath.Join(filepath.Dir(at), ".claude")) },
+		"linked hooks": func(at string) error {
+			return errors.Join(os.RemoveAll(at+"/hooks"), os.Symlink("../src", at+"/hooks"))
+		},
+		"another directory": func(at string) error { return os.WriteFile(at+"/commondir", []byte("../x"), 0o600) },
+		"no head":           func(at string) error { return os.Remove(at + "/HEAD") },
+		"another pointer": func(at string) error {
+			return errors.Join(os.RemoveAll(at), os.WriteFile(at, []byte("gitdir: x"), 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			project := filepath.Join(tree(t), "project")
+			testkit.OK(t, exec.Command("git", "init", "-q", project).Run())
+			_, err := protect(t.Context(), []string{project})
+			testkit.OK(t, errors.Join(err, damage(filepath.Join(project, ".git"))))
+			if _, err := protect(t.Context(), []string{project}); failure.KindOf(err) != failure.SandboxUnavailable {
+				t.Errorf("protected: %v", err)
+			}
+		})
 	}
 }
 

@@ -1,10 +1,10 @@
 package sandbox
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -83,23 +83,19 @@ func lower(resource int, to unix.Rlimit) error {
 
 // tasks counts the user's processes with all their threads, as RLIMIT_NPROC does.
 func tasks(uid int) int {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return 0
-	}
+	entries, _ := os.ReadDir("/proc")
 	sum := 0
 	for _, e := range entries {
 		if _, err := strconv.Atoi(e.Name()); err != nil {
 			continue
 		}
-		var st unix.Stat_t
-		if unix.Stat("/proc/"+e.Name(), &st) != nil || int(st.Uid) != uid {
-			continue
-		}
-		b, _ := os.ReadFile("/proc/" + e.Name() + "/stat")
-		if f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]); len(f) > 17 {
-			n, _ := strconv.Atoi(string(f[17])) // num_threads, field 20
-			sum += n
+		status, _ := os.ReadFile("/proc/" + e.Name() + "/status") // it may have ended
+		var user, threads int
+		_, users, _ := strings.Cut(string(status), "\nUid:")
+		_, rest, _ := strings.Cut(users, "\nThreads:")
+		_, _ = fmt.Sscan(rest, &threads)
+		if _, err := fmt.Sscan(users, &user); err == nil && user == uid {
+			sum += threads
 		}
 	}
 	return sum

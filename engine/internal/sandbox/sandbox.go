@@ -35,6 +35,8 @@ var systemDirs = []string{"/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/b
 //   - Under [sandboxpolicy.Workspace] an ordinary user's [sandboxpolicy.Policy.Processes] is added to the number of the
 //     user's tasks at the start; the limit applies to all tasks of the user.
 //   - A process that leaves its group and clears its environment can survive under [sandboxpolicy.Workspace].
+//   - Only [sandboxpolicy.Strict] protects .claude, and git's configuration and hooks, in a writable directory. It protects
+//     neither other repositories below that directory nor a file that a program outside replaces meanwhile.
 //   - Debuggers (ptrace), other sandboxes and programs of another architecture do not run inside a sandbox. No program
 //     gains rights inside, as sudo does elsewhere.
 type Sandbox struct {

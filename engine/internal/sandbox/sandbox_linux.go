@@ -66,7 +66,7 @@ func (s *Sandbox) prove(ctx context.Context, p proof) (sandboxpolicy.Capabilitie
 	if err != nil {
 		return sandboxpolicy.Capabilities{}, err
 	}
-	c, err := s.wrap(b, o, sandboxpolicy.Program{})
+	c, err := s.wrap(ctx, b, o, sandboxpolicy.Program{})
 	if err != nil {
 		return sandboxpolicy.Capabilities{}, err
 	}
@@ -161,11 +161,11 @@ func (s *Sandbox) Wrap(ctx context.Context, b sandboxpolicy.Policy, p sandboxpol
 	if got.Mode == sandboxpolicy.None {
 		return sandboxpolicy.Unconfined(p), nil
 	}
-	return s.wrap(b, got, p)
+	return s.wrap(ctx, b, got, p)
 }
 
 // wrap returns the command for a proven policy. A Program without Path is a probe.
-func (s *Sandbox) wrap(b sandboxpolicy.Policy, got sandboxpolicy.Capabilities, p sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
+func (s *Sandbox) wrap(ctx context.Context, b sandboxpolicy.Policy, got sandboxpolicy.Capabilities, p sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
 	c := &sandboxpolicy.Command{}
 	o := spec{
 		Network: b.Network, Seccomp: got.Seccomp, Landlock: got.Landlock,
@@ -182,7 +182,7 @@ func (s *Sandbox) wrap(b sandboxpolicy.Policy, got sandboxpolicy.Capabilities, p
 	o.Added = o.Processes > 0 && b.Mode == sandboxpolicy.Workspace
 	g := grant(b, p)
 	if b.Mode == sandboxpolicy.Strict {
-		if err := s.wrapBwrap(b, g, c); err != nil {
+		if err := s.wrapBwrap(ctx, b, g, c); err != nil {
 			c.Started()
 			return nil, err
 		}

@@ -26,6 +26,9 @@ func (s *Sandbox) Wrap(ctx context.Context, b sandboxpolicy.Policy, p sandboxpol
 	return sandboxpolicy.Unconfined(p), nil
 }
 
+// CheckRepository does nothing: no process is confined on this system.
+func CheckRepository(context.Context, string) error { return nil }
+
 func landlockABI() int { return 0 }
 
 func system() string {

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -78,15 +77,11 @@ func (c *control) loop(ctx context.Context, local <-chan event.Event, merged cha
 
 // watchInbox returns a function that polls the inbox and forwards new messages.
 func (c *control) watchInbox(forward func(event.Event) bool) (poll func()) {
-	watch, unreadable, handled := inbox.NewWatch(c.session.handle.dir), false, c.session.state.Handled
+	watch, unreadable := inbox.NewWatch(c.session.handle.dir, inboxRun(c.session.state)), false
 	return func() {
 		err := watch.Poll(func(m inbox.Message) {
 			if m.Action == inbox.Rejected {
-				c.session.handle.log.Warn("ignored an invalid file in the inbox", "name", m.ID, "reason", m.Reason)
-				return
-			}
-			if slices.Contains(handled, m.ID) { // journaled before a crash, but not removed
-				c.session.handle.ack(m.ID)
+				c.session.mailbox.refuseMessage(m, false)
 				return
 			}
 			forward(m.Event())
@@ -98,13 +93,17 @@ func (c *control) watchInbox(forward func(event.Event) bool) (poll func()) {
 	}
 }
 
-// watchResolutions returns a function that polls the resolution files and forwards their answers. An invalid file is
-// reported once per content; the run keeps waiting.
+// watchResolutions returns a function that polls the resolution files and forwards their answers. An invalid file, and
+// any file in a session with a sandbox, is reported once per content; the run keeps waiting.
 func (c *control) watchResolutions(forward func(event.Event) bool) (poll func()) {
-	files := question.NewWatch(c.session.handle.dir)
+	files, confined := question.NewWatch(c.session.handle.dir), c.session.state.Confined
 	return func() {
 		files.Poll(*c.open.Load(), func(o question.Open, f question.ResolutionFile) {
-			if len(f.Faults) == 0 {
+			switch {
+			case confined:
+				c.session.mailbox.refuseResolution(o, f)
+				return
+			case len(f.Faults) == 0:
 				forward(o.Answer(f.Resolution))
 				return
 			}

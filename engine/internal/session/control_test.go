@@ -16,6 +16,7 @@ import (
 
 // An inbox that cannot be read is logged once, and its messages arrive as soon as it can be read again.
 func TestUnreadableInbox(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	_, dir := testkit.Session(t, t.TempDir(), "s")
 	var log bytes.Buffer
 	s := &session{handle: &handle{dir: dir, log: hclog.New(&hclog.LoggerOptions{Output: &log})}}
@@ -26,7 +27,7 @@ func TestUnreadableInbox(t *testing.T) {
 		poll()
 		poll()
 		testkit.OK(t, os.Remove(dir.Abs(store.InboxDir)))
-		testkit.Must(inbox.Post(dir, inbox.Message{Action: inbox.Pause}))
+		testkit.Must(inbox.Post(dir, inboxRun(s.state), inbox.Message{Action: inbox.Pause}))
 		poll()
 		if logged := strings.Count(log.String(), "cannot read"); logged != round || received != round {
 			t.Errorf("round %d: logged %d times, received %d messages", round, logged, received)

@@ -77,7 +77,7 @@ func (f *effects) Check(ctx context.Context, w kernel.EffectRequest) event.Event
 // SettleIteration implements kernel.Effects.
 func (f *effects) SettleIteration(ctx context.Context, w kernel.EffectRequest) event.Event {
 	f.runner.Restore(ctx, w.Record)
-	return f.evaluator.Evaluate(w)
+	return f.evaluator.Evaluate(ctx, w)
 }
 
 // Inspect implements kernel.Effects.

@@ -93,7 +93,7 @@ func checkContext(ctx context.Context, c environment.Components, n *plan.Node) e
 
 // validateCheck validates the configuration of a node's check, unless the plan skips it.
 func validateCheck(ctx context.Context, c environment.Components, n *plan.Node, check plan.Check) error {
-	if check.SkipReason != "" {
+	if check.SkipReason != "" || check.Type() == plan.CheckDelivery {
 		return nil
 	}
 	if err := checkAction(ctx, c, &plan.Hook{Action: plan.ActionCheck, Config: check.Config}, n); err != nil {
@@ -220,6 +220,11 @@ func (e *Supervisor) PreflightResume(ctx context.Context, o ResumeOptions) (*Pre
 	if err := s.checkResumable(ctx, st, recovered, o); err != nil {
 		return nil, err
 	}
+	if v, err := s.handle.verify(ctx, false); err == nil { // otherwise the resume warns
+		if err := s.handle.checkChain(v.Chain); err != nil {
+			return nil, err
+		}
+	}
 	return &PreflightResult{Session: o.Session, Dir: dir.Path(), Warnings: warnings}, nil
 }
 
@@ -237,10 +242,12 @@ func (s *setup) checkResumable(ctx context.Context, st state.State, recovered *r
 			return err
 		}
 	}
+	s.providers = st.Providers
+	confined, _ := s.confinement(ctx)
+	st.Confined = st.Confined || confined
 	if _, faults := s.readResolutions(st); len(faults) > 0 {
 		return s.handle.env.RedactDiagnostics(faults)
 	}
-	s.providers = st.Providers
 	return s.preflight(ctx)
 }
 

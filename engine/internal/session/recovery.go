@@ -175,6 +175,9 @@ func encodeState(st state.State) (json.RawMessage, error) {
 
 // beginEpoch begins the epoch of this kernel, importing the recovered state if there is one.
 func (s *session) beginEpoch(ctx context.Context, r *recoveredState, start event.KernelStartData) error {
+	if err := s.handle.checkChain(s.chain); err != nil {
+		return err
+	}
 	var events []event.Event
 	var err error
 	if r == nil {

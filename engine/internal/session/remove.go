@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/snapshot"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// RemoveSession removes all files of a session for good. The error wraps [ErrLocked] if a kernel holds the
+// RemoveSession removes all files of a session for good, with its snapshots of the project. The error wraps [ErrLocked] if a kernel holds the
 // session, and [store.ErrNoSession] if there is none. Processes left by a dead kernel are ended first, and external
 // resources of the session's strategies are released where possible.
 //
@@ -41,6 +43,16 @@ func (l *lease) remove(ctx context.Context, unfinished bool) error {
 		if err := l.engine.releaseStrategies(ctx, l.host, l.handle.name); err != nil {
 			l.handle.log.Warn("could not release the session's resources", "error", err)
 		}
+	}
+	dir, err := catalog.StateDir()
+	if err == nil {
+		err = snapshot.Remove(ctx, dir, l.handle.env.Project.Path(), l.handle.name)
+	}
+	if err != nil {
+		l.handle.log.Warn("could not remove the session's snapshots of the project", "error", err)
+	}
+	if heads, err := l.handle.headFile(); err == nil {
+		defer func() { _ = heads.Remove() }() // after the journal
 	}
 	return l.handle.env.Project.RemoveSession(l.handle.name)
 }

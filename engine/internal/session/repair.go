@@ -187,8 +187,23 @@ func (s *session) replaceJournal(ctx context.Context, found *recovery.SessionFil
 	e := s.setup.redactEvent(event.New(event.SessionImported, nil, "", d))
 	seq, epoch := found.Last()
 	e.RunID, e.Seq, e.Epoch = recovered.State.RunID, seq+1, epoch+1
+	heads, err := s.handle.headFile()
+	if err != nil {
+		return "", err
+	}
+	if err := heads.Keep(journal.Head{}); err != nil { // the one of the old journal does not fit the new one
+		return "", err
+	}
 	e, kept, err := journal.Replace(ctx, s.handle.dir, e)
 	if err != nil {
+		return "", err
+	}
+	chain, err := journal.Verify(s.handle.dir, nil)
+	if err != nil {
+		return "", err
+	}
+	chain.End.Accepted = nil // nothing is broken
+	if err := heads.Keep(chain.End); err != nil {
 		return "", err
 	}
 	if kept != "" {

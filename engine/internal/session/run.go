@@ -10,6 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attemptdir"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/delivery"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
@@ -137,6 +138,11 @@ func (r *run) begin(ctx context.Context, src *source.Source, force bool) error {
 	if err != nil {
 		return err
 	}
+	if s.setup.plan.Delivers() {
+		if err := delivery.RecordStart(ctx, s.handle.env.Project.Path(), s.handle.name, runID); err != nil {
+			return err
+		}
+	}
 	d := event.SessionStartData{
 		Mode: src.Mode, JournalVersion: event.JournalVersion, SchedulerVersion: progress.Version, Flow: flowData(src.Plan),
 		PlanSHA256: digest, SkipDelays: s.handle.env.Config.SkipDelays, Providers: providers,
@@ -148,7 +154,7 @@ func (r *run) begin(ctx context.Context, src *source.Source, force bool) error {
 		d.Pipeline, d.PipelineFile = s.setup.plan.Pipeline.Name, src.File
 	}
 	s.feed.sendWarnings()
-	events, err := s.lease.journal.Begin(ctx, runID, d, r.kernelStart())
+	events, err := s.lease.journal.Begin(ctx, runID, d, r.kernelStart(ctx))
 	if err != nil {
 		return err
 	}
@@ -177,7 +183,7 @@ func (r *run) resume(ctx context.Context, o ResumeOptions) error {
 	}
 	used := schedule.RunGuardrailFailure(s.setup.plan, s.state)
 	s.feed.sendWarnings()
-	if err := s.beginEpoch(ctx, recovered, r.kernelStart()); err != nil {
+	if err := s.beginEpoch(ctx, recovered, r.kernelStart(ctx)); err != nil {
 		return err
 	}
 	if !canContinue(s.state, o) { // the previous kernel ended the session meanwhile
@@ -221,10 +227,12 @@ func (r *run) awaitFencedOwner(ctx context.Context) error {
 	return nil
 }
 
-// kernelStart describes this kernel and its hooks for the journal.
-func (r *run) kernelStart() event.KernelStartData {
+// kernelStart describes this kernel, its hooks and the confinement of its agents for the journal.
+func (r *run) kernelStart(ctx context.Context) event.KernelStartData {
 	d := r.session.lease.kernelStartData()
 	d.Waits = r.waits
+	confined, exposed := r.session.setup.confinement(ctx)
+	d.Confined, d.Unprotected = confined, exposed && asks(r.session.setup.plan)
 	for _, c := range r.hooks.Callbacks {
 		d.Callbacks = append(d.Callbacks, string(c.Point))
 	}
@@ -328,7 +336,7 @@ func (r *run) execute(ctx context.Context, local <-chan event.Event) (state.Stat
 	}
 	defer runner.Restore(ctx, func(_ context.Context, e event.Event) error { s.feed.appendInfo(e); return nil })
 	return kernel.Run(ctx, kernel.Config{
-		Plan: s.setup.plan, Journal: s.lease.journal, Control: messages, OnEvent: s.onEvent, OnRefused: s.handle.rejectEvent,
+		Plan: s.setup.plan, Journal: s.lease.journal, Control: messages, OnEvent: s.onEvent, OnRefused: s.mailbox.rejectEvent,
 		Effects: &effects{
 			components: components, hooks: &hook.Caller{Env: env, Actions: components, Callbacks: r.hooks.Callbacks, OnError: s.handle.env.Config.HookErrors},
 			runner: runner, awaitStateFile: s.replay.stateFile.Sync,

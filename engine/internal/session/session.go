@@ -10,6 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
@@ -31,11 +32,16 @@ type session struct {
 	feed         *feed
 	foundSecrets inspect.SecretFold             // in files that agents wrote
 	applied      func(event.Event, state.State) // called with each applied event
+	mailbox      *mailbox
+	chain        journal.Chain // of the journal when it was opened
 }
 
 // newSession returns a session without its replay and state.
 func newSession(l *lease, s *setup) *session {
-	return &session{handle: l.handle, lease: l, setup: s, feed: &feed{lease: l, setup: s, observe: func(inspect.Update) {}}, applied: func(event.Event, state.State) {}}
+	f := &feed{lease: l, setup: s, observe: func(inspect.Update) {}}
+	return &session{
+		handle: l.handle, lease: l, setup: s, feed: f, mailbox: &mailbox{handle: l.handle, feed: f}, applied: func(event.Event, state.State) {},
+	}
 }
 
 // openExclusive locks and opens a session. It removes stale locks, opens the journal and replays it, and ends
@@ -67,10 +73,15 @@ func (e *Supervisor) openExclusive(ctx context.Context, name string, force, crea
 	s.replay = l.handle.newReplay(p)
 	options := e.env.Config.Journal(e.env.Log)
 	options.Redact = s.setup.redactEvent
+	invalid := l.handle.setHead(&options)
 	if l.journal, s.replay.log, err = journal.Open(ctx, l.handle.dir, options, s.replay.apply); err != nil {
 		return nil, err
 	}
 	l.closers = append(l.closers, l.journal.Close)
+	if s.chain = withInvalidHead(s.replay.log.Chain, invalid); create && s.chain.BreakCount > 0 { // a new run begins
+		l.handle.log.Warn("the journal was changed", "break", s.chain.Breaks[0].Message)
+		l.journal.Accept()
+	}
 	if err := l.endSurvivors(ctx, s.replay.kernels); err != nil {
 		return nil, err
 	}
@@ -128,7 +139,7 @@ func (s *session) onEvent(e event.Event, st state.State) {
 
 // flushViews clears the inbox and writes the derived files of a session that ends or pauses.
 func (s *session) flushViews() error {
-	s.handle.clearInbox(s.state.Status)
+	s.mailbox.clear(s.state)
 	if err := s.replay.stateFile.Flush(s.state); err != nil {
 		return err
 	}
@@ -142,7 +153,7 @@ func (s *session) flushViews() error {
 // applyMessages commits answers and feedback posted while no kernel held the session, before the run continues. Invalid
 // messages are dropped.
 func (s *session) applyMessages(ctx context.Context) error {
-	for _, m := range s.handle.pollInbox() {
+	for _, m := range s.mailbox.poll(s.state) {
 		if m.Action != inbox.Answer && m.Action != inbox.Feedback {
 			continue
 		}
@@ -156,7 +167,7 @@ func (s *session) applyMessages(ctx context.Context) error {
 // commitIfValid commits a control event while no effect is running, or rejects it.
 func (s *session) commitIfValid(ctx context.Context, e event.Event) error {
 	if _, invalid := progress.Apply(s.setup.plan, s.state, e); invalid != nil {
-		s.handle.rejectEvent(e, invalid)
+		s.mailbox.rejectEvent(e, invalid)
 		return nil
 	}
 	return s.commit(ctx, e)
@@ -164,6 +175,14 @@ func (s *session) commitIfValid(ctx context.Context, e event.Event) error {
 
 // applyResolutions commits the resolutions written while no kernel held the session.
 func (s *session) applyResolutions(ctx context.Context) error {
+	if s.state.Confined {
+		for _, o := range question.Unanswered(s.setup.plan, s.state) {
+			if f, exists := question.Read(s.handle.dir, o.ID); exists {
+				s.mailbox.refuseResolution(o, f)
+			}
+		}
+		return nil
+	}
 	answers, faults := s.setup.readResolutions(s.state)
 	if len(faults) > 0 { // a file was changed since the preceding check
 		return faults

@@ -10,10 +10,12 @@ import (
 	"regexp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/signing"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -80,12 +82,13 @@ func (s *setup) writePlan(src *source.Source) (string, error) {
 	if s.plan.Session.Inputs == nil {
 		s.plan.Session.Inputs = []string{} // as in the Bash engine, never null
 	}
+	var err error
+	if s.plan.Library, err = s.copyLibrary(src.Library); err != nil {
+		return "", err
+	}
 	b, err := json.MarshalIndent(s.plan, "", "  ") // indented as by the Bash engine
 	if err != nil {
 		return "", fmt.Errorf("render plan.json: %w", err)
-	}
-	if err := s.copyLibrary(src.Library); err != nil {
-		return "", err
 	}
 	if len(src.Yaml) > 0 {
 		if err := s.handle.dir.Replace(store.PipelineFile, src.Yaml); err != nil {
@@ -101,10 +104,10 @@ func (s *setup) writePlan(src *source.Source) (string, error) {
 	return ref.SHA256, err
 }
 
-// copyLibrary copies the folders of shipped stages that the plan uses into the session. A session resumed by
-// a newer program thus keeps its prompts.
-func (s *setup) copyLibrary(folders []string) error {
-	library := s.handle.env.Config.Library
+// copyLibrary copies the folders of shipped stages that the plan uses, into the session and outside of it, and returns the
+// digests of their files. A session resumed by a newer program thus keeps its prompts.
+func (s *setup) copyLibrary(folders []string) (map[string]string, error) {
+	library, digests := s.handle.env.Config.Library, map[string]string{}
 	for _, folder := range folders {
 		err := fs.WalkDir(library, folder, func(name string, _ fs.DirEntry, err error) error {
 			info, statErr := fs.Stat(library, name) // the info of a link's target
@@ -112,16 +115,21 @@ func (s *setup) copyLibrary(folders []string) error {
 				return err
 			}
 			data, err := fs.ReadFile(library, name)
-			if err == nil {
-				_, err = s.handle.dir.Write(store.LibraryDir+"/"+name, data)
+			if err != nil {
+				return err
 			}
+			ref, err := s.handle.dir.Write(store.LibraryDir+"/"+name, data)
+			digests[name] = ref.SHA256
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("copy the shipped %s into the session: %w", folder, err)
+			return nil, fmt.Errorf("copy the shipped %s into the session: %w", folder, err)
+		}
+		if err := effect.KeepStage(s.handle.dir, digests, folder); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return digests, nil
 }
 
 // checkPlan refuses to continue with a plan.json that was changed since the start; startedWith is its SHA-256 at the
@@ -132,8 +140,8 @@ func (s *setup) checkPlan(startedWith string) error {
 		return err
 	}
 	if startedWith != "" && startedWith != ref.SHA256 {
-		return failure.New(failure.StateCorrupt, "plan.json of session '%s' was changed after the session started", s.handle.name).
-			WithHint("restore the file, or start the session again with %s", failure.Option("force"))
+		return failure.New(failure.Tampered, "plan.json of session '%s' was changed after the session started", s.handle.name).
+			WithHint("find out which program changed it and restore the file, or start the session again with %s", failure.Option("force"))
 	}
 	return nil
 }
@@ -171,9 +179,33 @@ func (s *setup) loadPlan(fromBash bool) error {
 	return s.setPlan(p)
 }
 
+// confinement returns whether a sandbox is requested for an agent of the session, and whether an agent can read the
+// user's signing key.
+func (s *setup) confinement(ctx context.Context) (confined, exposed bool) {
+	return s.components().Confinement(ctx, s.providers, signing.UserKeys().Dir())
+}
+
+// asks reports whether a plan can ask the user, apart from escalations.
+func asks(p *plan.Plan) bool {
+	for n := range p.All() {
+		if p.EffectivePolicy(n).Approvals != nil {
+			return true
+		}
+	}
+	for h := range p.Hooks() {
+		if h.Action == plan.ActionConfirm {
+			return true
+		}
+	}
+	return false
+}
+
 // readResolutions returns the answers in the resolution files of the open escalations. If a file has faults, it returns
-// only the faults.
+// only the faults. In a session with a sandbox the files do not count, because agents can write them (U319).
 func (s *setup) readResolutions(st state.State) ([]event.Event, yamldoc.Diagnostics) {
+	if st.Confined {
+		return nil, nil
+	}
 	var answers []event.Event
 	var faults yamldoc.Diagnostics
 	for _, o := range question.Unanswered(s.plan, st) {

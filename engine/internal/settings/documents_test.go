@@ -29,7 +29,7 @@ policy:
     categories: {file_read: auto, terminal_command: prompt}
     rules: [{name: r, operation: file_write, pattern: "**/*.go", policy: auto}, {operation: terminal_command, pattern: "^go ", policy: deny}]
     protected: [".git/**"]
-  sandbox: {mode: workspace, network: on, read: /a, write: [b], memory: 512M, processes: 4, cpu: 1.5}
+  sandbox: {mode: workspace, network: on, read: /a, write: [b], memory: 512M, processes: 4, cpu: 1.5, max_violations: 9}
   cycles: {default: 3, max: 9, session: 30, identical: 2}
   budget: {total: model, shares: {a: 40, b: 30}}
   context: full
@@ -154,9 +154,9 @@ notify:
   - {action: webhook, on: [waiting, failed], timeout: 5, url: x, x-a: 1}
   - {action: script, on: waiting}
 providers:
-  claude: {model: m, config: {a: 1}, sandbox: strict}
+  claude: {model: m, config: {a: 1}, env: [A_TOKEN], sandbox: strict}
   codex: ~
-sandbox: {mode: strict, network: loopback, read: [a], write: b, memory: 1G, processes: 3, cpu: 0.5}
+sandbox: {mode: strict, network: loopback, read: [a], write: b, memory: 1G, processes: 3, cpu: 0.5, max_violations: 8}
 x-mine: 1
 `
 

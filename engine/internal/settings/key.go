@@ -20,8 +20,8 @@ func (k Key) String() string { return strings.Join(k.Path, ".") }
 
 // keyForms are the forms of keys, for messages.
 var keyForms = []string{
-	"background", "commands.NAME", "defaults.delay", "defaults.provider", "mode", "notify", "providers.NAME.config", "providers.NAME.model",
-	"providers.NAME.sandbox", "sandbox",
+	"background", "commands.NAME", "defaults.delay", "defaults.provider", "mode", "notify", "providers.NAME.config", "providers.NAME.env",
+	"providers.NAME.model", "providers.NAME.sandbox", "sandbox",
 }
 
 // ParseKey reads the name of a setting. Names after config and sandbox lead to a member of these maps; a command's name
@@ -47,7 +47,7 @@ func ParseKey(text string) (Key, error) {
 		return Key{}, errors.New("notify is a list: its entries have no names to set them by; change it in the file")
 	case head == "providers" && len(rest) == 2 && rest[1] == "model":
 		return Key{Path: parts, Text: true}, nil
-	case head == "providers" && len(rest) > 1 && (rest[1] == "config" || rest[1] == "sandbox"):
+	case head == "providers" && len(rest) > 1 && (rest[1] == "config" || rest[1] == "sandbox"), head == "providers" && len(rest) == 2 && rest[1] == "env":
 		return Key{Path: parts}, nil
 	default:
 		return Key{}, unknownKey(text)

@@ -46,7 +46,7 @@ type Catalog interface {
 	HookActions() []string
 }
 
-// Assign returns the settings of each provider by its canonical name: the first model and the first config; configs are
+// Assign returns the settings of each provider by its canonical name: the first model, config and env; they are
 // not merged. over are entries that override all files; of two entries for one provider, the later counts. Two entries
 // of one file for one provider are an error. An entry for a missing provider is left out with a warning, because
 // plugins may be removed.
@@ -104,6 +104,9 @@ func (a *assignment) add(p Provider) {
 	first.Model = cmp.Or(first.Model, p.Model)
 	if first.Config == nil {
 		first.Config, first.ConfigAt = p.Config, p.ConfigAt
+	}
+	if first.Env == nil {
+		first.Env = p.Env
 	}
 	a.all[name] = first
 }

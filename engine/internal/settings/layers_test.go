@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
@@ -38,17 +39,17 @@ var installed = catalog{
 var program = settings.Place{File: "program"}
 
 // U265, REQUIREMENTS C4: entries find their providers by name or alias. A program's options override the project's
-// file, which overrides the user's file, value by value; configs are not merged.
+// file, which overrides the user's file, value by value; configs and env are not merged.
 func TestAssign(t *testing.T) {
-	project, found := settings.Parse("p.yaml", []byte("providers:\n  claude: {model: p}\n  codex: {config: {p: 1}}\n"))
-	user, more := settings.Parse("u.yaml", []byte("providers:\n  claude-code: {model: u, config: {u: 1}}\n  codex: {model: u, config: {u: 2}}\n"))
+	project, found := settings.Parse("p.yaml", []byte("providers:\n  claude: {model: p, env: [P]}\n  codex: {config: {p: 1}}\n"))
+	user, more := settings.Parse("u.yaml", []byte("providers:\n  claude-code: {model: u, config: {u: 1}, env: [U]}\n  codex: {model: u, config: {u: 2}, env: [U]}\n"))
 	over := []settings.Provider{{Name: "codex", Config: json.RawMessage(`{"o":3}`), ConfigAt: program}, {Name: "codex", Config: json.RawMessage(`{"o":4}`), ConfigAt: program}}
 	for _, tt := range []struct {
 		over []settings.Provider
 		want map[string]string
 	}{
-		{nil, map[string]string{"claude": `p, {"u":1} u.yaml:2:27`, "codex": `u, {"p":1} p.yaml:3:11`}},
-		{over, map[string]string{"claude": `p, {"u":1} u.yaml:2:27`, "codex": `u, {"o":4} program`}},
+		{nil, map[string]string{"claude": `p, {"u":1} u.yaml:2:27 P`, "codex": `u, {"p":1} p.yaml:3:11 U`}},
+		{over, map[string]string{"claude": `p, {"u":1} u.yaml:2:27 P`, "codex": `u, {"o":4} program U`}},
 	} {
 		providers, faults := settings.Layers{project, user}.Assign(installed, tt.over)
 		if len(found)+len(more)+len(faults) > 0 {
@@ -56,7 +57,7 @@ func TestAssign(t *testing.T) {
 		}
 		got := map[string]string{}
 		for name, p := range providers {
-			got[name] = p.Model + ", " + string(p.Config) + " " + p.ConfigAt.String()
+			got[name] = strings.TrimSpace(p.Model + ", " + string(p.Config) + " " + p.ConfigAt.String() + " " + strings.Join(p.Env, " "))
 		}
 		testkit.Equal(t, tt.want, got)
 	}

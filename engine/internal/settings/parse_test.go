@@ -99,10 +99,10 @@ c.yaml:2:1: error[AP-YAML-301]: unknown key "model" in the file (did you mean "m
 c.yaml:2:33: error[AP-YAML-104]: mode is empty (write its value, or remove the key)`},
 		{
 			"everything at once", "providers:\n  claude:\n    models: opus\n    config: [a]\n  codex: gpt-5\n  mock:\n    model: 4.5\n    cfg: {}\n",
-			`c.yaml:3:5: error[AP-YAML-301]: unknown key "models" in providers.claude (did you mean "model"? available: config, model, sandbox)
+			`c.yaml:3:5: error[AP-YAML-301]: unknown key "models" in providers.claude (did you mean "model"? available: config, env, model, sandbox)
 c.yaml:4:13: error[AP-YAML-101]: config must be a map, not a list
 c.yaml:5:10: error[AP-YAML-101]: codex must be a map, not text
-c.yaml:8:5: error[AP-YAML-301]: unknown key "cfg" in providers.mock (available: config, model, sandbox)`,
+c.yaml:8:5: error[AP-YAML-301]: unknown key "cfg" in providers.mock (available: config, env, model, sandbox)`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -128,7 +128,7 @@ func projectContent(root *os.Root) (data []byte, exposed, problem string) {
 	return data, exposed, problem
 }
 
-// confined returns the settings without the configurations of providers and the notifications, which only the user may
+// confined returns the settings without the configurations and variables of providers and the notifications, which only the user may
 // set. It reports each removed setting as a warning with the reason.
 func (s Settings) confined(found *yamldoc.Diagnostics, reason, hint string) Settings {
 	confined := s
@@ -140,6 +140,10 @@ func (s Settings) confined(found *yamldoc.Diagnostics, reason, hint string) Sett
 		if p.Config != nil {
 			p.ConfigAt.in(found).Warnf(yamldoc.CodeUntrusted, hint, "providers.%s.config is left out: it may name programs to be run, and %s", p.Name, reason)
 			p.Config, p.ConfigAt = nil, Place{}
+		}
+		if p.Env != nil {
+			p.At.in(found).Warnf(yamldoc.CodeUntrusted, hint, "providers.%s.env is left out: it passes on secrets, and %s", p.Name, reason)
+			p.Env = nil
 		}
 		confined.Providers = append(confined.Providers, p)
 	}

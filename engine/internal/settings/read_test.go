@@ -107,7 +107,7 @@ func projectWith(t *testing.T, text string) (dir, file string) {
 	return dir, file
 }
 
-const oneConfig = "background: off\nproviders:\n  claude:\n    model: opus\n    config: {command: ./evil}\n  codex: {config: {a: 1}}\n" +
+const oneConfig = "background: off\nproviders:\n  claude:\n    model: opus\n    config: {command: ./evil}\n  codex: {config: {a: 1}, env: [A_TOKEN]}\n" +
 	"notify: [{action: bell}, {action: script}]\n"
 
 // A project's settings have an effect. Settings that may name programs need the user's trust, and a file that no other
@@ -140,7 +140,7 @@ func TestReadProject(t *testing.T) {
 				t.Fatalf("asked for %q, settings %+v, found %v", asked, s, found)
 			}
 			for _, p := range s.Providers {
-				if got := p.Config != nil; got != tt.config || got != (p.ConfigAt.File != "") {
+				if got := p.Config != nil; got != tt.config || got != (p.ConfigAt.File != "") || !got && p.Env != nil {
 					t.Errorf("provider %+v", p)
 				}
 			}
@@ -155,8 +155,9 @@ func TestReadProject(t *testing.T) {
 			}
 			lines := strings.Split(found.Error(), "\n")
 			want := ".claude/config.yaml:5:5: warning[AP-YAML-309]: providers.claude.config is left out: it may name programs to be run, and " + strings.ReplaceAll(tt.reason, "DIR", dir)
-			if len(lines) != 3 || !strings.HasPrefix(lines[0], want) || !strings.Contains(lines[1], ":6:11: warning[AP-YAML-309]: providers.codex.config ") ||
-				!strings.Contains(lines[2], ":7:10: warning[AP-YAML-309]: notify is left out: it may name programs to be run, and ") {
+			if len(lines) != 4 || !strings.HasPrefix(lines[0], want) || !strings.Contains(lines[1], ":6:3: warning[AP-YAML-309]: providers.codex.env is left out: it passes on secrets") ||
+				!strings.Contains(lines[2], ":6:11: warning[AP-YAML-309]: providers.codex.config ") ||
+				!strings.Contains(lines[3], ":7:10: warning[AP-YAML-309]: notify is left out: it may name programs to be run, and ") {
 				t.Errorf("found %s\nwant %s", found.Error(), want)
 			}
 		})

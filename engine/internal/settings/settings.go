@@ -103,6 +103,8 @@ type Provider struct {
 	// Config is a JSON object for the provider, nil for none. It may hold secrets: it is neither logged
 	// nor journaled.
 	Config json.RawMessage
+	// Env lists the variables that the provider gets in addition to its own.
+	Env []string
 	// Sandbox is the isolation of this provider, nil if unset. Each member overrides that of [Settings].
 	Sandbox *plan.Sandbox
 	// At is the beginning of the entry, ConfigAt the beginning of its key config.

@@ -34,9 +34,13 @@ var providerTable = dialect.Object{
 	Fields: []dialect.Field{
 		{Name: "model", Doc: "The model of stages and questions that name none.", Value: dialect.AnyText(), Default: "the provider's own"},
 		{Name: "config", Doc: "It is passed to the provider as it is; `plugins info <name>` shows its keys.", Value: dialect.MapTo(dialect.Value{})},
+		{Name: "env", Doc: "Names of secret variables that the provider gets in addition to its own.", Value: variables},
 		{Name: "sandbox", Doc: "The isolation of this provider; it overrides that of the file, key by key.", Value: dialect.Policy.Field("sandbox").Value},
 	},
 }
+
+// variables describes a list of names of environment variables.
+var variables = dialect.Sequence(dialect.Value{Type: dialect.String, Pattern: `[A-Za-z_][A-Za-z0-9_]*`, Mismatch: "is not the name of a variable", About: "name"})
 
 // notifyTable describes one notification.
 var notifyTable = dialect.Object{

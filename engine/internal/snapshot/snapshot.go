@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"path"
@@ -19,6 +20,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -37,10 +40,8 @@ func Open(ctx context.Context, stateDir, worktree, session string) (*Repository,
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256([]byte(worktree))
-	dir := filepath.Join(stateDir, "snapshots", filepath.Base(worktree)+"-"+hex.EncodeToString(sum[:6]))
-	r := &Repository{dir: dir, worktree: worktree, index: filepath.Join(dir, "index-"+session)}
-	if err := os.Remove(r.index + ".lock"); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a killed process
+	r := at(stateDir, worktree, session)
+	if err := removeFile(r.index + ".lock"); err != nil { // of a killed process
 		return nil, err
 	}
 	if _, err := exec.LookPath("git"); err != nil {
@@ -53,6 +54,61 @@ func Open(ctx context.Context, stateDir, worktree, session string) (*Repository,
 		return nil, err
 	}
 	return r, nil
+}
+
+// OpenUser is [Open] with the state directory of the user.
+func OpenUser(ctx context.Context, worktree, session string) (*Repository, error) {
+	dir, err := catalog.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	return Open(ctx, dir, worktree, session)
+}
+
+// ProjectName returns the name of a project's directories below the state directory: its own name and a digest of its
+// path, which has no links.
+func ProjectName(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return filepath.Base(path) + "-" + hex.EncodeToString(sum[:6])
+}
+
+func at(stateDir, worktree, session string) *Repository {
+	dir := filepath.Join(stateDir, "snapshots", ProjectName(worktree))
+	return &Repository{dir: dir, worktree: worktree, index: filepath.Join(dir, "index-"+session)}
+}
+
+// Remove removes the snapshots of a session that does not run, and files that no snapshot has any longer. It is no error if
+// there are none.
+func Remove(ctx context.Context, stateDir, worktree, session string) error {
+	worktree, err := filepath.EvalSymlinks(worktree)
+	if err != nil {
+		return err
+	}
+	r := at(stateDir, worktree, session)
+	if _, err := os.Stat(r.dir); err != nil {
+		return nil //nolint:nilerr // no session of the workspace has snapshots
+	}
+	refs, err := r.git(ctx, "", "for-each-ref", "--format=delete %(refname)", ref(Name(session)))
+	if err != nil {
+		return err
+	}
+	if refs != "" {
+		if _, err := r.gitInput(ctx, "", refs, "update-ref", "--stdin"); err != nil {
+			return err
+		}
+		// Another session may have written files that its next snapshot will name.
+		if _, err := r.git(ctx, "", "gc", "-q", "--prune=1.hour.ago"); err != nil {
+			return err
+		}
+	}
+	return errors.Join(removeFile(r.index+".lock"), removeFile(r.index))
+}
+
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // create makes the bare repository under another name first: a process that is killed leaves no half of one, and two
@@ -117,6 +173,20 @@ var dependencies = []string{"node_modules", ".venv", "venv"}
 // Record keeps the workspace as the snapshot with a name and returns its id. A name is one or more words with slashes
 // between them; an earlier snapshot of that name is kept under its id only. The message belongs to the snapshot.
 func (r *Repository) Record(ctx context.Context, name, message string) (id string, err error) {
+	tree, err := r.Tree(ctx)
+	if err != nil {
+		return "", err
+	}
+	if id, err = r.gitInput(ctx, "", message, "commit-tree", tree); err != nil {
+		return "", err
+	}
+	id = strings.TrimSpace(id)
+	_, err = r.git(ctx, "", "update-ref", ref(name), id)
+	return id, err
+}
+
+// Tree returns an id of the workspace's files, which is the same for the same files.
+func (r *Repository) Tree(ctx context.Context) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	index := "GIT_INDEX_FILE=" + r.index
@@ -133,15 +203,16 @@ func (r *Repository) Record(ctx context.Context, name, message string) (id strin
 		return "", err
 	}
 	tree, err := r.git(ctx, index, "write-tree")
-	if err != nil {
-		return "", err
+	return strings.TrimSpace(tree), err
+}
+
+// Name returns the name of a snapshot of these parts, each of which becomes a valid word in the name of a reference of git.
+func Name(parts ...string) string {
+	words := make([]string, len(parts))
+	for i, part := range parts {
+		words[i] = strings.NewReplacer(".", "%2E", "~", "%7E").Replace(url.QueryEscape(part))
 	}
-	if id, err = r.gitInput(ctx, "", message, "commit-tree", strings.TrimSpace(tree)); err != nil {
-		return "", err
-	}
-	id = strings.TrimSpace(id)
-	_, err = r.git(ctx, "", "update-ref", ref(name), id)
-	return id, err
+	return strings.Join(words, "/")
 }
 
 func ref(name string) string { return "refs/snapshots/" + name }
@@ -219,6 +290,18 @@ func (r *Repository) Changed(ctx context.Context, from, to string) ([]string, er
 	return strings.Split(strings.TrimSuffix(out, "\x00"), "\x00"), nil
 }
 
+// Patch returns the differences between two snapshots as git apply reads them, without one file.
+func (r *Repository) Patch(ctx context.Context, from, to, without string) (string, error) {
+	return r.git(ctx, "", "diff-tree", "-r", "-p", "--binary", "--no-renames", "--no-textconv", "--no-ext-diff", from, to, "--", ":/", ":(exclude,literal)"+without)
+}
+
+// Mode returns the mode of a file of a snapshot as git stores it, such as "100644", "" if the snapshot has no such file.
+func (r *Repository) Mode(ctx context.Context, id, name string) (string, error) {
+	entry, err := r.entry(ctx, id, name)
+	mode, _, _ := strings.Cut(entry, " ")
+	return mode, err
+}
+
 // Read returns the content of a file of a snapshot, "" if the snapshot has no such file.
 func (r *Repository) Read(ctx context.Context, id, name string) (string, error) {
 	entry, err := r.entry(ctx, id, name)
@@ -272,12 +355,8 @@ func (r *Repository) Export(ctx context.Context, parent, id, other string, names
 	return dir, nil
 }
 
-// Remove removes a directory that [Repository.Export] made; it does nothing for "".
-func Remove(dir string) {
-	if dir != "" {
-		_ = os.RemoveAll(dir)
-	}
-}
+// RemoveExport removes a directory that [Repository.Export] made; it does nothing for "".
+func RemoveExport(dir string) { _ = os.RemoveAll(dir) }
 
 // entries returns the entries of files of a snapshot as update-index reads them; a missing file is an entry to remove.
 func (r *Repository) entries(ctx context.Context, id string, names []string) (string, error) {
@@ -290,6 +369,22 @@ func (r *Repository) entries(ctx context.Context, id string, names []string) (st
 		all.WriteString(cmp.Or(entry, "0 "+strings.Repeat("0", 40)+"\t"+name+"\x00"))
 	}
 	return all.String(), nil
+}
+
+// Program returns the path of git: the first one in PATH that does not lie in the project, where an agent could have made it.
+// If there is none, it is a name that no program has, for the error.
+func Program(project string) string {
+	project, _ = filepath.EvalSymlinks(project)
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		path, err := exec.LookPath(filepath.Join(dir, "git"))
+		if err != nil || !filepath.IsAbs(path) {
+			continue
+		}
+		if target, err := filepath.EvalSymlinks(path); err == nil && !sandboxpolicy.Within(target, project) && !sandboxpolicy.Within(path, project) {
+			return path
+		}
+	}
+	return "git outside of the project"
 }
 
 func (r *Repository) git(ctx context.Context, variable string, args ...string) (string, error) {
@@ -307,7 +402,7 @@ func (r *Repository) gitInput(ctx context.Context, variable, input string, args 
 		fixed = append(fixed, "--git-dir="+r.dir, "--work-tree="+r.worktree)
 	}
 	var out, fault bytes.Buffer
-	cmd := exec.CommandContext(ctx, "git", slices.Concat(fixed, args)...)
+	cmd := exec.CommandContext(ctx, Program(r.worktree), slices.Concat(fixed, args)...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = r.worktree, strings.NewReader(input), &out, &fault, time.Second
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=/dev/null", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0",

@@ -129,7 +129,7 @@ func TestChanged(t *testing.T) {
 			testkit.Equal(t, files, content(t, w.root)) // of the repository of the user too
 
 			dir, err := w.Export(t.Context(), t.TempDir(), before, after, got)
-			defer Remove(dir)
+			defer RemoveExport(dir)
 			testkit.OK(t, err)
 			exported := content(t, dir)
 			if tt.hidden {
@@ -156,15 +156,14 @@ func TestExport(t *testing.T) {
 	dir, err := w.Export(t.Context(), t.TempDir(), before, w.snapshot("after", ""), []string{"a", "c", "absent"})
 	testkit.OK(t, err)
 	testkit.Equal(t, map[string]string{"a": "2\n", "b": "1\n", "node_modules": "->" + w.worktree + "/node_modules"}, content(t, dir))
-	Remove(dir)
-	Remove("")
+	RemoveExport(dir)
 	_, err = os.Stat(dir)
 	testkit.Fails(t, err, "no such file")
 	testkit.Fails(t, testkit.Error(w.Export(t.Context(), filepath.Join(dir, "absent"), before, before, nil)), "no such file")
 	for _, ids := range [][2]string{{"absent", before}, {before, "absent"}} {
 		dir, err = w.Export(t.Context(), t.TempDir(), ids[0], ids[1], []string{"a"})
 		testkit.Fails(t, err, "git ")
-		Remove(dir)
+		RemoveExport(dir)
 	}
 }
 
@@ -195,6 +194,28 @@ func TestFind(t *testing.T) {
 }
 
 // Sessions of a workspace begin and record at the same time, also after a killed process left its lock.
+// Removing a session's snapshots leaves those of others, and what they name.
+func TestRemove(t *testing.T) {
+	w := newWorkspace(t, "echo one >a")
+	stateDir := filepath.Dir(filepath.Dir(w.dir))
+	for _, name := range []string{Name("session", "run", "check"), Name("session", "run", "base"), Name("session.2", "run", "check")} {
+		w.snapshot(name, "")
+	}
+	testkit.OK(t, Remove(t.Context(), stateDir, w.root, "session"))
+	testkit.OK(t, Remove(t.Context(), stateDir, w.root, "session"))
+	testkit.OK(t, Remove(t.Context(), t.TempDir(), w.root, "session"))
+	if out := testkit.Must(w.git(t.Context(), "", "for-each-ref", "--format=%(refname)")); strings.TrimSpace(out) != ref(Name("session.2", "run", "check")) {
+		t.Errorf("the references are %q", out)
+	}
+	if files, _ := filepath.Glob(w.index + "*"); len(files) != 0 {
+		t.Errorf("%v is left", files)
+	}
+	id, _, _, err := w.Find(t.Context(), Name("session.2", "run", "check"))
+	if got, fault := w.Read(t.Context(), id, "a"); err != nil || fault != nil || got != "one\n" {
+		t.Errorf("the other session reads %q, errors %v, %v", got, err, fault)
+	}
+}
+
 func TestSessionsAtTheSameTime(t *testing.T) {
 	w := newWorkspace(t, "mkdir .state; echo 1 >a")
 	state := filepath.Join(w.root, ".state") // in the workspace, and in no snapshot
@@ -243,4 +264,25 @@ func TestOpenFails(t *testing.T) {
 	testkit.Fails(t, err, "context canceled")
 	t.Setenv("PATH", t.TempDir())
 	testkit.Fails(t, testkit.Error(Open(t.Context(), t.TempDir(), t.TempDir(), "s")), "the program git, which measures what changed, is missing")
+}
+
+// A git that an agent made in a directory of PATH below the project does not run, nor does a link to one.
+func TestProgramIsOutsideOfTheProject(t *testing.T) {
+	project, other := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{project: "", filepath.Join(project, ".venv", "bin"): "evil", other: "good"} {
+		testkit.OK(t, os.MkdirAll(name, 0o700))
+		if text != "" {
+			testkit.OK(t, os.WriteFile(filepath.Join(name, "git"), []byte("#!/bin/sh\necho "+text+"\n"), 0o700))
+		}
+	}
+	linked := t.TempDir()
+	testkit.OK(t, os.Symlink(filepath.Join(project, ".venv", "bin", "git"), filepath.Join(linked, "git")))
+	within := filepath.Join(project, ".venv", "bin")
+	for path, want := range map[string]string{
+		strings.Join([]string{"bin", "", within, linked, other}, ":"): filepath.Join(other, "git"),
+		strings.Join([]string{within, linked}, ":"):                   "git outside of the project",
+	} {
+		t.Setenv("PATH", path)
+		testkit.Equal(t, want, Program(project))
+	}
 }

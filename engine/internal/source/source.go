@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/delivery"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
@@ -56,13 +57,21 @@ func New(ctx context.Context, env *environment.Environment, o RunOptions) (*Sour
 	return src, nil
 }
 
-// Start returns the source of a run that starts now. It also checks that the first node does not lack a required field.
+// Start returns the source of a run that starts now. It also checks that the first node does not lack a required field, and
+// that the project allows the delivery.
 func Start(ctx context.Context, env *environment.Environment, o RunOptions) (*Source, error) {
 	src, err := New(ctx, env, o)
 	if err != nil {
 		return nil, err
 	}
-	return src, src.Input.checkFirstNode(src.Plan)
+	if err := src.Input.checkFirstNode(src.Plan); err != nil {
+		return nil, err
+	}
+	if src.Plan.Delivers() {
+		mode, _ := src.Input.fields[plan.FieldDelivery].(string)
+		err = delivery.CheckStart(ctx, env.Config.WorkDir, cmp.Or(plan.DeliveryMode(mode), plan.DeliverFiles))
+	}
+	return src, err
 }
 
 // Compile compiles the plan; the user's models are the providers' defaults. starting says whether a run follows.

@@ -56,7 +56,9 @@ func (a answers) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exch
 	return a.result, a.err
 }
 
-func (a answers) Provider(context.Context, string, *plan.Node) (sdk.Provider, error) { return a, nil }
+func (a answers) Provider(context.Context, string, *plan.Node, ...string) (sdk.Provider, error) {
+	return a, nil
+}
 
 type bench struct {
 	asker  *Asker

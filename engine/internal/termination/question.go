@@ -36,8 +36,8 @@ func (a *Asker) Put(ctx context.Context, r kernel.EffectRequest, providers effec
 		k.Log.Warn("cannot store the judge's output", "error", kept)
 	}
 	if err != nil {
-		d.Error, d.ErrorType = event.Truncate(failure.From(err).Message, event.MaxText), string(failure.KindOf(err))
-		_, d.System = failure.SystemHint(err)
+		f := event.NewFailureData(err)
+		d.Error, d.ErrorType, d.System = f.Message, f.ErrorType, f.System
 		if cause := context.Cause(ctx); cause != nil {
 			d.Error = string(failure.KindOf(cause)) // the scheduler asks again after a stop
 		}

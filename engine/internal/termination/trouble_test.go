@@ -24,7 +24,7 @@ func (none) Termination(context.Context, string, *plan.Node) (sdk.Termination, e
 	return nil, failure.New(failure.ProviderMissing, "nothing is installed").WithHint("install a plugin")
 }
 
-func (none) Provider(context.Context, string, *plan.Node) (sdk.Provider, error) {
+func (none) Provider(context.Context, string, *plan.Node, ...string) (sdk.Provider, error) {
 	return nil, failure.New(failure.ProviderMissing, "nothing is installed")
 }
 
@@ -48,10 +48,10 @@ func TestNoDecision(t *testing.T) {
 		want    string
 	}{
 		{"there is no such strategy", stop, func(_ *testing.T, b *bench) { b.asker.Strategies = none{} }, failure.ProviderMissing, "nothing is installed"},
-		{"the result is gone", stop, func(_ *testing.T, b *bench) { b.loop(func(l *state.Loop) { l.Result = &missing }) }, failure.StateCorrupt, missing.Path},
+		{"the result is gone", stop, func(_ *testing.T, b *bench) { b.loop(func(l *state.Loop) { l.Result = &missing }) }, failure.Tampered, missing.Path},
 		{"the answer is gone", stop, func(_ *testing.T, b *bench) {
 			b.loop(func(l *state.Loop) { l.Answer = &event.StrategyAnswerData{Answer: &missing} })
-		}, failure.StateCorrupt, missing.Path},
+		}, failure.Tampered, missing.Path},
 		{"judge.json is taken", stop, func(t *testing.T, b *bench) {
 			testkit.OK(t, os.MkdirAll(filepath.Join(b.it, "judge.json", "x"), 0o755))
 		}, failure.StateCorrupt, "judge.json: is a directory"},
@@ -115,7 +115,9 @@ func TestNoAnswer(t *testing.T) {
 // counting is a provider that reports usage while it runs, and none in its result.
 type counting struct{ answers }
 
-func (c counting) Provider(context.Context, string, *plan.Node) (sdk.Provider, error) { return c, nil }
+func (c counting) Provider(context.Context, string, *plan.Node, ...string) (sdk.Provider, error) {
+	return c, nil
+}
 
 func (counting) Execute(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	first, last := int64(3), int64(8)

@@ -24,6 +24,9 @@ type Run struct {
 // Cheat is a claim that measurements contradict: a code, and a message that names the contradiction.
 type Cheat struct{ Code, Message string }
 
+// Error returns the code and the message.
+func (c *Cheat) Error() string { return c.Code + ": " + c.Message }
+
 // The codes of cheats.
 const (
 	CheatCode    = "CHEAT-CODE"    // RED changed files that are no tests

@@ -193,7 +193,7 @@ func assertGone(t *testing.T, pid int) {
 	t.Helper()
 	deadline := time.Now().Add(testTimeout)
 	for time.Now().Before(deadline) {
-		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid) {
+		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || isZombie(pid) {
 			return
 		}
 		time.Sleep(time.Millisecond)

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
@@ -28,20 +26,26 @@ type markedPID struct {
 	pid int
 }
 
-// readMarks searches /proc for processes with a mark.
+// maxLists bounds the lists of one search on a machine that starts processes faster than they are read.
+const maxLists = 20
+
+// readMarks returns this user's living processes of this PID namespace that have a mark. It lists /proc until a list has
+// no new process: one whose parent was listed, started it and ended at once is in the next list.
 func readMarks() []markedPID {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
 	var all []markedPID
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		if m := readMark(pid); !m.isEmpty() {
-			all = append(all, markedPID{ownerMark: m, pid: pid})
+	known := map[int]bool{}
+	for fresh, lists := true, 0; fresh && lists < maxLists; lists++ {
+		fresh = false
+		entries, _ := os.ReadDir("/proc")
+		for _, e := range entries {
+			pid, err := strconv.Atoi(e.Name())
+			if err != nil || known[pid] {
+				continue
+			}
+			fresh, known[pid] = true, true
+			if m := readMark(pid); !m.isEmpty() && !isZombie(pid) && isOwnProcess(pid) {
+				all = append(all, markedPID{ownerMark: m, pid: pid})
+			}
 		}
 	}
 	return all
@@ -66,26 +70,22 @@ func readMark(pid int) ownerMark {
 	return m
 }
 
+// isOwnProcess reports whether the process belongs to this user and to this PID namespace. Each process has a number in its
+// own namespace and in each one above, up to that of /proc.
 func isOwnProcess(pid int) bool {
-	var st unix.Stat_t
-	err := unix.Stat(fmt.Sprintf("/proc/%d", pid), &st)
-	return err == nil && int(st.Uid) == os.Geteuid()
+	own, other := store.StatusFields(os.Getpid()), store.StatusFields(pid)
+	return len(other["NSpid"]) == len(own["NSpid"]) && len(other["Uid"]) > 1 && other["Uid"][1] == own["Uid"][1]
 }
 
-func namespace(pid string) string {
-	ns, err := os.Readlink("/proc/" + pid + "/ns/pid")
-	if err != nil {
-		return "unknown: " + pid // equal to no other
-	}
-	return ns
+// isZombie reports whether the process has ended. A zombie keeps its limits, and with them its tag.
+func isZombie(pid int) bool {
+	fields, ok := store.StatFields(pid)
+	return !ok || fields[stateField] == "Z"
 }
 
 // isKernelAlive reports whether the marker's kernel runs. A kernel with an unknown start time counts as running while
 // its number is in use.
 func isKernelAlive(m Marker) bool {
 	fields, ok := store.StatFields(m.PID)
-	if !ok || fields[stateField] == "Z" {
-		return false
-	}
-	return m.Start == 0 || fields[startField] == strconv.FormatUint(m.Start, 10)
+	return ok && fields[stateField] != "Z" && (m.Start == 0 || fields[startField] == strconv.FormatUint(m.Start, 10))
 }

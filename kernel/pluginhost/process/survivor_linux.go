@@ -64,18 +64,21 @@ func (t *Table) endLeaked(marker Marker, number int) []Survivor {
 // up. Excluded processes are not touched. A process that does not end is reported once.
 func (t *Table) endMatching(ctx context.Context, excluded map[int]bool, match func(ownerMark) bool, grace time.Duration) []Survivor {
 	var found []Survivor
+	searching := false // a process was found once
 	for until, empty := time.Now().Add(grace+sweepTime), 0; ctx.Err() == nil && time.Now().Before(until); {
-		left := t.find(func(s markedPID) bool { return !excluded[s.pid] && match(s.ownerMark) })
+		left, some := t.find(func(s markedPID) bool { return !excluded[s.pid] && match(s.ownerMark) })
 		for _, m := range left {
 			excluded[m.pid] = true // a process that no signal ends is tried once
 		}
 		if len(left) > 0 {
-			empty = 0
 			found = append(found, endAll(ctx, left, grace)...)
 			grace = 0 // processes that begin later get no time to end
+		}
+		if some {
+			empty, searching = 0, true
 			continue
 		}
-		if empty++; len(found) == 0 || empty == emptyScans {
+		if empty++; !searching || empty == emptyScans {
 			break
 		}
 		<-time.After(pollInterval) // a scan misses processes that start during it
@@ -140,35 +143,29 @@ func (m markedProcess) zombie() bool {
 	return true
 }
 
-// find opens handles of this user's matching processes; the caller releases them.
-func (t *Table) find(match func(markedPID) bool) []markedProcess {
-	var found []markedProcess
+// find opens handles of the matching processes; the caller releases them. some is true if a process matched, even one
+// that ended before it could be opened: it may have started another one.
+func (t *Table) find(match func(markedPID) bool) (found []markedProcess, some bool) {
 	for _, s := range t.scan() {
 		if !match(s) {
 			continue
 		}
+		some = true
 		if m, ok := s.open(); ok {
 			found = append(found, m)
 		}
 	}
-	return found
+	return found, some
 }
 
 // open opens the handle first and then reads the mark, so that the mark belongs to the handle's process.
 func (s markedPID) open() (markedProcess, bool) {
-	if !isOwnProcess(s.pid) || namespace(strconv.Itoa(s.pid)) != namespace("self") {
-		return markedProcess{}, false
-	}
 	handle, err := os.FindProcess(s.pid)
 	if err != nil {
 		return markedProcess{}, false
 	}
 	again := readMark(s.pid)
-	if fields, ok := store.StatFields(s.pid); !ok || fields[stateField] == "Z" { // a zombie keeps its limits
-		_ = handle.Release()
-		return markedProcess{}, false
-	}
-	if again.marker != s.marker || again.tag != s.tag {
+	if isZombie(s.pid) || again.marker != s.marker || again.tag != s.tag {
 		_ = handle.Release()
 		return markedProcess{}, false
 	}

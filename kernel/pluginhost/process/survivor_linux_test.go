@@ -16,14 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
-
-func zombie(pid int) bool {
-	fields, ok := store.StatFields(pid)
-	return ok && fields[stateField] == "Z"
-}
 
 // deadKernel is the marker of a process that has ended.
 func deadKernel(t *testing.T, run string) Marker {
@@ -74,7 +67,7 @@ func TestSweep(t *testing.T) {
 		assertGone(t, pid)
 	}
 	for _, pid := range []int{candidate, living} {
-		require(t, !slices.Contains(ended, pid) && !zombie(pid), pid)
+		require(t, !slices.Contains(ended, pid) && !isZombie(pid), pid)
 	}
 	again, err := new(Table).Sweep(t.Context(), []string{base + "auth/"}, time.Second)
 	diff := cmp.Diff([]Survivor(nil), again, cmpopts.EquateEmpty())
@@ -135,7 +128,7 @@ func TestSweepFindsTaggedProcess(t *testing.T) {
 	want := []Survivor{{PID: pid, Command: "sleep 3600", Run: kernel.Run, Ended: true}}
 	compare(t, want, got)
 	compare(t, nil, err)
-	require(t, !zombie(foreign), "the process of another kernel was ended")
+	require(t, !isZombie(foreign), "the process of another kernel was ended")
 }
 
 // startBare starts a process without an environment that has inherited a tag.
@@ -154,6 +147,28 @@ func startBare(t *testing.T, s tag) int {
 		time.Sleep(time.Millisecond)
 	}
 	return c.Process.Pid
+}
+
+// TestSweepEndsHoppers checks that a sweep ends a process that lives shortly and starts its successor in a session of
+// its own before it ends (U047).
+func TestSweepEndsHoppers(t *testing.T) {
+	dir := t.TempDir()
+	path, stop := filepath.Join(dir, "hop"), filepath.Join(dir, "stop")
+	writeProgram(t, path, "#!/bin/sh\nsleep 0.03\n[ -e "+stop+" ] || setsid "+path+" &\n")
+	t.Cleanup(func() { check(t, os.WriteFile(stop, nil, 0o600)) })
+	for i := range 10 {
+		kernel := deadKernel(t, fmt.Sprintf("%s-%d-%d/", t.Name(), os.Getpid(), i))
+		c := exec.Command("sh", "-c", "read line; exec env -i "+path)
+		in := must(c.StdinPipe())
+		check(t, c.Start())
+		setTag(c.Process.Pid, newTag(kernel, 7))
+		must(in.Write([]byte("go\n")))
+		check(t, c.Wait())
+		must(new(Table).Sweep(t.Context(), []string{kernel.Run}, 0, kernel))
+		time.Sleep(50 * time.Millisecond) // a hopper that was missed has a successor now
+		left := slices.DeleteFunc(readMarks(), func(s markedPID) bool { return !s.tag.sameRun(newTag(kernel, 0)) })
+		require(t, len(left) == 0, i, left)
+	}
 }
 
 func TestTag(t *testing.T) {

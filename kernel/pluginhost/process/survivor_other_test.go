@@ -2,4 +2,4 @@
 
 package process
 
-func zombie(int) bool { return false }
+func isZombie(int) bool { return false }

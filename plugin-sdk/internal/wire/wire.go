@@ -87,6 +87,8 @@ const (
 	// LogLevel is the environment variable with the level of a plugin's log on stderr: trace,
 	// debug, info, warn, error or off. It stays in the environment for the plugin's children.
 	LogLevel = "AGENT_PIPELINES_PLUGIN_LOG_LEVEL"
+	// Process is the environment variable with the number of a plugin process within its kernel.
+	Process = "AGENT_PIPELINES_PROCESS"
 	// Reattach is the environment variable that names running plugin processes to the kernel.
 	Reattach = "AGENT_PIPELINES_REATTACH"
 	// Protocol is the newest and so far only protocol major.

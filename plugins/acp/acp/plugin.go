@@ -37,10 +37,13 @@ func (p *Provider) Describe() sdk.Component {
 			Usage: sdk.ReportsSome, Cost: sdk.ReportsSome, Resume: true, SoftCancel: true,
 		},
 	}
+	for _, known := range profiles {
+		c.Needs.Environment = append(c.Needs.Environment, known.keys...)
+	}
 	if p.profile != nil {
 		c.Name, c.Summary = name+"-"+p.profile.agent, p.profile.title+", driven through the Agent Client Protocol"
 		c.ConfigSchema = withoutAgent(configSchema)
-		c.Needs.Write = p.profile.writes
+		c.Needs.Write, c.Needs.Environment = p.profile.writes, p.profile.keys
 		c.Provider.NestedSandbox = p.profile.nestedSandbox
 		if p.profile.partialUsage {
 			c.Provider.Usage = sdk.ReportsNever

@@ -28,6 +28,9 @@ type Config struct {
 	Model string `json:"model"`
 	// MaxTurns limits the model's replies in an attempt, except an attempt for a step of a plan. Default 100.
 	MaxTurns int `json:"max_turns"`
+	// IdenticalTurns is the number of turns in a row with the same calls and results that ends an attempt. Default 3. 0: no
+	// limit.
+	IdenticalTurns int `json:"identical_turns"`
 	// MaxOutputTokens limits one reply, in tokens. 0, the default, is the service's limit.
 	MaxOutputTokens int `json:"max_output_tokens"`
 	// Effort is the reasoning effort in the service's terms. Default: the service's default.
@@ -59,7 +62,7 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // readConfig decodes a configuration, sets its defaults and checks it. Errors are of kind config_invalid and never show a
 // value that may be a secret.
 func readConfig(raw json.RawMessage) (Config, error) {
-	c := Config{API: model.OpenAI, MaxTurns: 100, ToolRetries: 3}
+	c := Config{API: model.OpenAI, MaxTurns: 100, IdenticalTurns: 3, ToolRetries: 3}
 	if err := config.Decode(raw, &c); err != nil {
 		return c, err
 	}
@@ -89,6 +92,8 @@ func (c Config) check() error {
 	switch {
 	case c.MaxTurns < 1:
 		return configError("max_turns is %d, want at least 1", c.MaxTurns)
+	case c.IdenticalTurns < 0 || c.IdenticalTurns == 1:
+		return configError("identical_turns is %d, want 0 or at least 2", c.IdenticalTurns)
 	case c.MaxOutputTokens < 0:
 		return configError("max_output_tokens is %d, want at least 0", c.MaxOutputTokens)
 	case c.ToolRetries < 0 || c.ToolRetries > 10:

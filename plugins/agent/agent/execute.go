@@ -62,7 +62,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 func (c Config) newAttempt(req sdk.ExecuteRequest, x sdk.Exchange, client model.Client, name string) loop.Attempt {
 	a := loop.Attempt{
 		Request: req, Exchange: x, Client: client, Model: name, Effort: c.Effort, System: c.System,
-		MaxTurns: c.MaxTurns, MaxTokens: c.MaxOutputTokens, Retries: modelRetries, IdleTimeout: req.IdleTimeout,
+		MaxTurns: c.MaxTurns, IdenticalTurns: c.IdenticalTurns, MaxTokens: c.MaxOutputTokens, Retries: modelRetries, IdleTimeout: req.IdleTimeout,
 	}
 	if req.Mode == sdk.ModeBurst {
 		a.Retries, a.IdleTimeout = burstRetries, 2*a.IdleTimeout

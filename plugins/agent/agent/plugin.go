@@ -5,7 +5,9 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"maps"
 	"os"
+	"slices"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
@@ -38,7 +40,7 @@ func (*Provider) Describe() sdk.Component {
 		Name:         name,
 		Summary:      "a model with tools of its own: Ollama, LM Studio, llama.cpp, vLLM, OpenAI, Anthropic",
 		ConfigSchema: configSchema,
-		Needs:        &sdk.Needs{Network: true},
+		Needs:        &sdk.Needs{Network: true, Environment: slices.Sorted(maps.Values(keyVariables))},
 		Provider: &sdk.ProviderTraits{
 			Locality: sdk.LocalityConfigured, ReasoningEffort: true, GatedTools: true,
 			Usage: sdk.ReportsAlways, Cost: sdk.ReportsSome, Resume: true, SoftCancel: true,

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"os"
+	"slices"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
@@ -30,6 +31,10 @@ func (p *Provider) Describe() sdk.Component {
 			Network: true,
 			Read:    []string{"~/.local/bin", "~/.local/share/claude"},
 			Write:   []string{"~/.claude", "~/.claude.json", "${CLAUDE_CONFIG_DIR}"},
+			Environment: slices.Concat(login.Variables, []string{ // of Claude models in other clouds, and of a proxy
+				"ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_FOUNDRY_API_KEY", "AWS_ACCESS_KEY_ID", "AWS_BEARER_TOKEN_BEDROCK", "AWS_SECRET_ACCESS_KEY",
+				"AWS_SESSION_TOKEN", "CLAUDE_CODE_CLIENT_KEY", "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE", "GOOGLE_APPLICATION_CREDENTIALS",
+			}),
 		},
 		Provider: &sdk.ProviderTraits{
 			DefaultModel: defaultModel, ModelChoice: sdk.ModelsAny, Locality: sdk.LocalityRemote,

@@ -46,7 +46,10 @@ func (p *Provider) Describe() sdk.Component {
 		Aliases:      []string{"openai"},
 		Summary:      "OpenAI Codex, driven through its command line",
 		ConfigSchema: configSchema,
-		Needs:        &sdk.Needs{Network: true, Read: []string{"~/.local/bin"}, Write: []string{"~/.codex", "${CODEX_HOME}"}},
+		Needs: &sdk.Needs{
+			Network: true, Read: []string{"~/.local/bin"}, Write: []string{"~/.codex", "${CODEX_HOME}"},
+			Environment: append(slices.Clone(login.Variables), "AZURE_OPENAI_API_KEY"),
+		},
 		Provider: &sdk.ProviderTraits{
 			Models: slices.Clone(knownModels), DefaultModel: defaultModel, ModelChoice: sdk.ModelsConfigurable, Locality: sdk.LocalityRemote,
 			ReasoningEffort: true, Efforts: slices.Clone(efforts), DefaultEffort: defaultEffort,

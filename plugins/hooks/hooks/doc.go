@@ -1,4 +1,4 @@
-// Package hooks is the plugin agent-plugin-hooks. It serves the hook actions webhook, script and check, each from its
+// Package hooks is the plugin agent-plugin-hooks. It serves the hook actions webhook, script, check and deliver, each from its
 // own package. It also serves the provider command, which runs the command that a node wraps.
 //
 // Each action refuses unknown keys of the hook. An action that exceeds the hook's timeout ends its processes and fails

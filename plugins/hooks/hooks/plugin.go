@@ -13,6 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/check"
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/deliver"
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/script"
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/webhook"
@@ -23,7 +24,7 @@ func Plugin(version string) sdk.Plugin {
 	return sdk.Plugin{
 		Name: "hooks", Version: version,
 		Providers:   []sdk.Provider{NewCommandProvider()},
-		HookActions: []sdk.HookAction{check.New(), script.New(), webhook.New()},
+		HookActions: []sdk.HookAction{check.New(), deliver.New(), script.New(), webhook.New()},
 	}
 }
 
@@ -40,7 +41,7 @@ func (w *CommandProvider) Describe() sdk.Component {
 		Name:     "command",
 		Summary:  "runs the command that a node wraps; uses no model",
 		Provider: &sdk.ProviderTraits{Locality: sdk.LocalityLocal, SoftCancel: true, Usage: sdk.ReportsAlways, Cost: sdk.ReportsAlways},
-		Needs:    &sdk.Needs{Commands: true},
+		Needs:    &sdk.Needs{Commands: true, Environment: []string{sdk.AllVariables}},
 	}
 }
 

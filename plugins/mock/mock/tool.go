@@ -22,6 +22,9 @@ type ToolCall struct {
 	Preview  string       `json:"preview,omitempty"`
 	Reason   string       `json:"reason,omitempty"`
 	Turn     int          `json:"turn,omitempty"`
+
+	Destructive bool `json:"destructive,omitempty"`
+	External    bool `json:"external,omitempty"`
 	// Gated makes the call wait for the kernel's verdict; other calls are only reported.
 	Gated bool `json:"gated,omitempty"`
 	// CountFile is a file, relative to the work directory, that gets one line for each call that is made. The lines make
@@ -45,6 +48,7 @@ func (c ToolCall) call() sdk.ToolCall {
 	return sdk.ToolCall{
 		CallID: c.CallID, Tool: c.Tool, Args: c.Args, Effect: cmp.Or(c.Effect, sdk.EffectOnce), Turn: c.Turn,
 		Category: c.Category, Paths: c.Paths, Command: c.Command, Preview: c.Preview, Reason: c.Reason,
+		Destructive: c.Destructive, External: c.External,
 	}
 }
 

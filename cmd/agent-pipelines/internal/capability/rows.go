@@ -49,7 +49,7 @@ func needs(n *sdk.Needs) string {
 	}
 	switch {
 	case slices.Contains(n.Environment, sdk.AllVariables):
-		asks = append(asks, "your whole environment")
+		asks = append(asks, "your environment without secrets")
 	case len(n.Environment) > 0:
 		asks = append(asks, "the variables "+strings.Join(n.Environment, ", "))
 	}

@@ -43,7 +43,8 @@ type BundledPlugin struct {
 type App struct {
 	Console
 	GlobalFlags
-	Parser *kong.Kong
+	// Parser returns the parser of the whole grammar.
+	Parser func() *kong.Kong
 	// Selected is the verb of the command line.
 	Selected *kong.Node
 	// Bundled lists the plugins compiled into the command.
@@ -160,8 +161,8 @@ var bashVerbs = []string{"loop", "pipeline", "list", "runs", "lint", "dry-run", 
 
 // CheckAmbiguous returns an error if the first word is a verb and also the name of one of the user's stages. The Bash
 // engine ran the stage. The flag --verb selects the verb.
-func (a *App) CheckAmbiguous(verb string) error {
-	if a.Verb || slices.Contains(bashVerbs, verb) || !slices.Contains(CommandNames(a.Parser.Model.Node), verb) || verb == StageCommand {
+func (a *App) CheckAmbiguous(root *kong.Node, verb string) error {
+	if a.Verb || slices.Contains(bashVerbs, verb) || !slices.Contains(CommandNames(root), verb) || verb == StageCommand {
 		return nil
 	}
 	file, found := authoring.FindStage(a.Getenv("PROJECT_ROOT"), a.Getenv("AGENT_PIPELINES_ROOT"), verb)

@@ -55,13 +55,13 @@ var Exits = []struct {
 	{ExitUsage, "bad arguments"},
 	{ExitConfig, "a pipeline or stage does not exist or does not compile, or config.yaml has faults"},
 	{ExitQuestion, "a question to the user under non_interactive: fail"},
-	{ExitPreflight, "before any work: a plugin, an agent's command, its configuration or the isolation asked for is missing or refused"},
+	{ExitPreflight, "before any work: a plugin, an agent's command, its configuration, the isolation or the delivery mode asked for is missing or refused"},
 	{ExitNoResume, "there is nothing to resume, or no such question to be answered"},
 	{ExitTerminal, "the session has ended for good"},
 	{ExitLocked, "another process runs the session"},
 	{ExitTimeout, "a stage or the run passed its time limit"},
 	{ExitCycles, "a cycle of stages reached its limit"},
-	{ExitEscalation, "paused, because the user is needed"},
+	{ExitEscalation, "paused, because the user is needed, or because a file that the run relies on was changed"},
 	{ExitAborted, "aborted"},
 	{ExitStep, "a step of a stage failed as often as it was tried"},
 	{ExitTurns, "an agent used all its turns for a step"},
@@ -131,13 +131,14 @@ var kindExits = map[failure.Kind]Exit{
 	failure.SandboxViolation: ExitSandbox,
 	failure.ApprovalRequired: ExitQuestion,
 	failure.ApprovalDenied:   ExitDenied,
+	failure.Tampered:         ExitEscalation,
 }
 
 // preflightKinds are faults of plugins and their configuration. Before the work begins they are preflight faults; later they are
 // ordinary failures.
 var preflightKinds = []failure.Kind{
 	failure.ProviderMissing, failure.PluginInvalid, failure.PluginUntrusted, failure.ConfigInvalid,
-	failure.SandboxUnavailable, failure.ProviderCrashed, failure.ProviderTimeout,
+	failure.SandboxUnavailable, failure.ProviderCrashed, failure.ProviderTimeout, failure.DeliveryRefused,
 }
 
 // ExitOfResult returns the exit code for a run that ended or paused. The argument signal is the signal that the
@@ -182,7 +183,7 @@ func exitOfPause(kind state.PauseKind, signal os.Signal) Exit {
 	switch kind {
 	case state.PauseSignal:
 		return ExitOfSignal(signal)
-	case state.PauseEscalation:
+	case state.PauseEscalation, state.PauseTampered:
 		return ExitEscalation
 	case state.PauseError:
 		return ExitFailed

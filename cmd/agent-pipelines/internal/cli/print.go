@@ -16,11 +16,12 @@ import (
 
 // Usage prints the help of a verb ("plugins", "plugins lock"), or of the whole command for "".
 func (a *App) Usage(to io.Writer, verb string) error {
-	a.Parser.Stdout = to
-	for _, child := range a.Parser.Model.Children {
+	parser := a.Parser()
+	parser.Stdout = to
+	for _, child := range parser.Model.Children {
 		child.DefaultCmd = nil // so that help on a verb does not show its default subcommand
 	}
-	traced, err := kong.Trace(a.Parser, strings.Fields(verb))
+	traced, err := kong.Trace(parser, strings.Fields(verb))
 	if err != nil {
 		return err
 	}

@@ -81,8 +81,17 @@ func isolationText(s *event.SandboxData) string {
 	if len(means) > 0 {
 		text += " (" + strings.Join(means, ", ") + ")"
 	}
+	text += UnprotectedText(s.Mode)
 	if len(s.Lacks) > 0 {
 		text += "; lacks: " + strings.Join(s.Lacks, "; ")
 	}
 	return text
+}
+
+// UnprotectedText returns what a mode leaves writable in a project, to follow what it does; "" for nothing.
+func UnprotectedText(mode string) string {
+	if mode == string(plan.SandboxWorkspace) {
+		return "; does not protect .git and .claude"
+	}
+	return ""
 }

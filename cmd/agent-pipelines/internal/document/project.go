@@ -120,6 +120,14 @@ type Trust struct {
 	Directories []string `json:"directories,omitzero"`
 }
 
+// Keys names the key that was added or removed, or the user's own key and the trusted keys.
+type Keys struct {
+	User    *engine.Key  `json:"own,omitempty"`
+	Trusted []engine.Key `json:"trusted,omitzero"`
+	Added   *engine.Key  `json:"added,omitempty"`
+	Removed *engine.Key  `json:"removed,omitempty"`
+}
+
 // Explanations lists the explanations of all codes.
 type Explanations struct {
 	Explanations []explain.Entry `json:"explanations"`

@@ -98,7 +98,9 @@ var shapes = []Shape{
 	shape[BackgroundSession]("started", "a session that was started in the background, and its process", slices.Concat(running[:9:9])...),
 	shape[engine.Status]("status", "where a session is", "status"),
 	shape[Reply]("taken", "the result of an answer or feedback", "approve", "reject", "answer", "feedback"),
+	shape[Keys]("keys", "the keys that sign messages", "keys show", "keys trust", "keys list", "keys remove"),
 	shape[Trust]("trust", "the trusted directories", "trust"),
+	shape[engine.Verification]("verification", "whether a journal was changed", "session verify"),
 	shape[Version]("version", "the version of the program", "version"),
 	shape[why.Explanation]("why", "why a session is where it is", "why"),
 }

@@ -81,7 +81,7 @@ func (c *Collector) Write(to io.Writer, f Facts) error {
 	t := template.New("page").Funcs(template.FuncMap{
 		"line": c.line, "lines": block, "brief": func(s string) string { return screen.Cut(c.line(s), maxSummary) }, "clock": clock, "duration": screen.DurationText, "tokens": tokens, "cost": cost, "good": outcomeClass,
 		"where": locationText, "then": retryText, "short": func(s string) string { return event.Truncate(s, 1<<10) }, "long": func(s string) string { return event.Truncate(s, 2<<10) },
-		"count": func(n int) string { return screen.Count(int64(n)) }, "size": screen.Count, "secret": screen.Secret,
+		"count": func(n int) string { return screen.Count(int64(n)) }, "size": screen.Count, "secret": screen.Secret, "refused": screen.Refused,
 	})
 	t, err := t.Parse(pageText)
 	if err != nil {
@@ -147,6 +147,7 @@ func (c *Collector) head(p *page) {
 	add("Events", screen.Count(s.Events))
 	add("Directory", s.Dir)
 	add("Damage", s.Damage)
+	add("Measured", screen.Unmeasured(s.Unmeasured))
 	if s.Deliverable != nil {
 		add("Delivered", s.Deliverable.Artifact)
 	}

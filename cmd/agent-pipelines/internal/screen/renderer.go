@@ -73,6 +73,8 @@ var events = map[event.Type]render{
 	event.HookTimeout:              decoded(hookEnd),
 	event.HookSkipped:              decoded(hookSkipped),
 	event.RunStart:                 sessionHead,
+	event.KernelStart:              decoded(kernelStarted),
+	event.MessageRefused:           decoded(messageRefused),
 	event.LateDelivery:             decoded(lateDelivery),
 	event.SecretFound:              decoded(secretFound),
 	event.NodeStart:                nodeHead,

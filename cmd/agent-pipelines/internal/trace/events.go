@@ -41,7 +41,7 @@ var handlers = map[event.Type]func(*SpanBuilder, event.Event){
 // mentioned lists the types of events that a span contains as events without attributes.
 var mentioned = []event.Type{
 	event.PluginCrashed, event.BudgetWarning, event.StageTimeout, event.ArtifactInvalid,
-	event.LateDelivery, event.SurvivorEnded, event.SessionPaused, event.SessionResumed, event.Control,
+	event.LateDelivery, event.MessageRefused, event.SurvivorEnded, event.SessionPaused, event.SessionResumed, event.Control,
 }
 
 // Apply adds the next event, with the session's plan and, for events that change the state, the state after the event.

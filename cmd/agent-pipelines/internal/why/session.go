@@ -146,6 +146,7 @@ var pauseReasons = map[string]string{
 	"hook":       "since a hook asked for it",
 	"approval":   "since the user has to approve",
 	"escalation": "since it needs the user",
+	"tampered":   "since a file that it relies on was changed",
 	"error":      "since the machine or the files of the session did not let it continue",
 }
 

@@ -2242,7 +2242,8 @@ type ToolLimits struct {
 	AllowedCommands  *CommandList           `protobuf:"bytes,1,opt,name=allowed_commands,json=allowedCommands,proto3" json:"allowed_commands,omitempty"` // absent: the provider's list; empty: none allowed
 	CommandTimeoutMs int64                  `protobuf:"varint,2,opt,name=command_timeout_ms,json=commandTimeoutMs,proto3" json:"command_timeout_ms,omitempty"`
 	MaxResultTokens  int32                  `protobuf:"varint,3,opt,name=max_result_tokens,json=maxResultTokens,proto3" json:"max_result_tokens,omitempty"`
-	Protected        []string               `protobuf:"bytes,4,rep,name=protected,proto3" json:"protected,omitempty"` // globs of paths that tools neither change nor show in searches
+	Protected        []string               `protobuf:"bytes,4,rep,name=protected,proto3" json:"protected,omitempty"`                               // globs of paths that tools neither change nor show in searches
+	MaxViolations    int32                  `protobuf:"varint,5,opt,name=max_violations,json=maxViolations,proto3" json:"max_violations,omitempty"` // the most calls of an attempt that are refused; 0: the provider's number
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -2303,6 +2304,13 @@ func (x *ToolLimits) GetProtected() []string {
 		return x.Protected
 	}
 	return nil
+}
+
+func (x *ToolLimits) GetMaxViolations() int32 {
+	if x != nil {
+		return x.MaxViolations
+	}
+	return 0
 }
 
 type CommandList struct {
@@ -3050,6 +3058,8 @@ type ToolCall struct {
 	Command       string                 `protobuf:"bytes,8,opt,name=command,proto3" json:"command,omitempty"`
 	Preview       string                 `protobuf:"bytes,9,opt,name=preview,proto3" json:"preview,omitempty"`
 	Reason        string                 `protobuf:"bytes,10,opt,name=reason,proto3" json:"reason,omitempty"`
+	Destructive   bool                   `protobuf:"varint,11,opt,name=destructive,proto3" json:"destructive,omitempty"` // may lose work that nothing restores: only a user allows it
+	External      bool                   `protobuf:"varint,12,opt,name=external,proto3" json:"external,omitempty"`       // also an external_request, beside its category
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3152,6 +3162,20 @@ func (x *ToolCall) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *ToolCall) GetDestructive() bool {
+	if x != nil {
+		return x.Destructive
+	}
+	return false
+}
+
+func (x *ToolCall) GetExternal() bool {
+	if x != nil {
+		return x.External
+	}
+	return false
 }
 
 type ToolResult struct {
@@ -4559,13 +4583,14 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x05input\x18\x1f \x01(\fR\x05input\x1a>\n" +
 	"\x10EnvironmentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd6\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfd\x01\n" +
 	"\n" +
 	"ToolLimits\x12P\n" +
 	"\x10allowed_commands\x18\x01 \x01(\v2%.agentpipelines.plugin.v1.CommandListR\x0fallowedCommands\x12,\n" +
 	"\x12command_timeout_ms\x18\x02 \x01(\x03R\x10commandTimeoutMs\x12*\n" +
 	"\x11max_result_tokens\x18\x03 \x01(\x05R\x0fmaxResultTokens\x12\x1c\n" +
-	"\tprotected\x18\x04 \x03(\tR\tprotected\"#\n" +
+	"\tprotected\x18\x04 \x03(\tR\tprotected\x12%\n" +
+	"\x0emax_violations\x18\x05 \x01(\x05R\rmaxViolations\"#\n" +
 	"\vCommandList\x12\x14\n" +
 	"\x05names\x18\x01 \x03(\tR\x05names\"e\n" +
 	"\x06Budget\x12\x1c\n" +
@@ -4617,7 +4642,7 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\bProgress\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x12\n" +
 	"\x04turn\x18\x02 \x01(\x05R\x04turn\x12\x12\n" +
-	"\x04tool\x18\x03 \x01(\tR\x04tool\"\x97\x02\n" +
+	"\x04tool\x18\x03 \x01(\tR\x04tool\"\xd5\x02\n" +
 	"\bToolCall\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x12\n" +
@@ -4629,7 +4654,9 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\acommand\x18\b \x01(\tR\acommand\x12\x18\n" +
 	"\apreview\x18\t \x01(\tR\apreview\x12\x16\n" +
 	"\x06reason\x18\n" +
-	" \x01(\tR\x06reason\"\x97\x01\n" +
+	" \x01(\tR\x06reason\x12 \n" +
+	"\vdestructive\x18\v \x01(\bR\vdestructive\x12\x1a\n" +
+	"\bexternal\x18\f \x01(\bR\bexternal\"\x97\x01\n" +
 	"\n" +
 	"ToolResult\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12<\n" +

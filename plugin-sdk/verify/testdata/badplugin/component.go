@@ -44,33 +44,33 @@ func (w *worker) Describe() sdk.Component {
 			Usage: sdk.ReportsSome, Cost: sdk.ReportsNever, Resume: true, SoftCancel: true,
 		},
 	}
-	if mode == "schema" {
+	if has("schema") {
 		c.ConfigSchema = json.RawMessage(`{"type": "objekt"}`)
 	}
 	return c
 }
 
 func (w *worker) Init(context.Context, sdk.InitRequest) error {
-	if mode == "init" {
+	if has("init") {
 		return errors.New("no licence")
 	}
 	return nil
 }
 
 func (w *worker) Validate(_ context.Context, req sdk.ValidateRequest) error {
-	if n := w.validating.Add(1); mode == "narrow" && n > 1 {
+	if n := w.validating.Add(1); has("narrow") && n > 1 {
 		w.validating.Add(-1)
 		return errors.New("one at a time")
 	}
 	defer w.validating.Add(-1)
-	if mode == "narrow" {
+	if has("narrow") {
 		time.Sleep(time.Millisecond)
 	}
 	if req.Model != "" && req.Model != "one" {
 		return failure.New(failure.ConfigInvalid, "there is no model %s", req.Model)
 	}
 	err := settings(req.Config)
-	if mode == "crash" && err != nil {
+	if has("crash") && err != nil {
 		os.Exit(7)
 	}
 	return err
@@ -81,7 +81,7 @@ func (w *worker) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exch
 	case "sleep", "busy":
 		return sleep(ctx, req, prompt == "busy")
 	case "idle":
-		if mode == "braggart" {
+		if has("braggart") {
 			return sdk.ExecuteResult{Output: "done!", Outcome: sdk.OutcomeSucceeded}, nil
 		}
 		return sdk.ExecuteResult{Outcome: sdk.OutcomeEmpty}, nil
@@ -90,11 +90,11 @@ func (w *worker) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exch
 	case "full":
 		return full(ctx, req, x)
 	default:
-		if mode == "chatty" {
+		if has("chatty") {
 			_, _ = os.NewFile(1, "stdout").Write([]byte(strings.Repeat("words\n", 1000)))
 		}
 		result := sdk.ExecuteResult{Output: "hello", Outcome: sdk.OutcomeSucceeded, Usage: usage(1)}
-		if mode == "zero" {
+		if has("zero") {
 			result.Usage = usage(0)
 		}
 		return result, nil
@@ -113,11 +113,11 @@ func sleep(ctx context.Context, req sdk.ExecuteRequest, child bool) (sdk.Execute
 		defer stop()
 	}
 	var late <-chan time.Time
-	if req.Timeout > 0 && mode != "endless" {
+	if req.Timeout > 0 && !has("endless") {
 		late = time.After(req.Timeout)
 	}
 	cancelled := ctx.Done()
-	if mode == "stubborn" {
+	if has("stubborn") {
 		cancelled = nil
 	}
 	for {
@@ -125,7 +125,7 @@ func sleep(ctx context.Context, req sdk.ExecuteRequest, child bool) (sdk.Execute
 		case <-late:
 			return sdk.ExecuteResult{}, failure.New(failure.ProviderTimeout, "too late")
 		case <-cancelled:
-			if mode == "endless" && !errors.Is(context.Cause(ctx), context.Canceled) {
+			if has("endless") && !errors.Is(context.Cause(ctx), context.Canceled) {
 				cancelled = nil
 				continue
 			}
@@ -138,11 +138,11 @@ func sleep(ctx context.Context, req sdk.ExecuteRequest, child bool) (sdk.Execute
 func startChild(req sdk.ExecuteRequest) (stop func(), err error) {
 	cmd := exec.Command("sleep", "600")
 	for _, entry := range os.Environ() {
-		if mode == "open" || !strings.HasPrefix(entry, "PLUGIN_") && !strings.HasPrefix(entry, "AGENT_PIPELINES_PLUGIN_COOKIE") {
+		if has("open") || !strings.HasPrefix(entry, "PLUGIN_") && !strings.HasPrefix(entry, "AGENT_PIPELINES_PLUGIN_COOKIE") {
 			cmd.Env = append(cmd.Env, entry)
 		}
 	}
-	if mode == "escape" {
+	if has("escape") {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	}
 	for name, value := range req.Environment {
@@ -162,7 +162,7 @@ func full(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.Exec
 	x.Observe(sdk.ToolCall{CallID: "o-1", Tool: "look"})
 	x.ObserveResult(sdk.ToolResult{CallID: "o-1", Status: sdk.ToolSuccess})
 	conversation := "c-1"
-	if req.Resume != nil && mode == "stranger" {
+	if req.Resume != nil && has("stranger") {
 		conversation = "c-2"
 	}
 	if req.Resume == nil {
@@ -174,7 +174,7 @@ func full(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.Exec
 			return sdk.ExecuteResult{}, err
 		}
 		status := sdk.ToolSuccess
-		if verdict.Action != sdk.VerdictRun && mode != "wilful" {
+		if verdict.Action != sdk.VerdictRun && !has("wilful") {
 			status = sdk.ToolDenied
 		}
 		x.Result(sdk.ToolResult{CallID: "g-1", Status: status})
@@ -201,21 +201,21 @@ func (d *decider) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision
 	defer d.mu.Unlock()
 	d.asked++
 	state := fmt.Sprintf(`{"iteration": %d}`, req.Iteration)
-	if mode == "moody" {
+	if has("moody") {
 		state = fmt.Sprintf(`{"asked": %d}`, d.asked)
 	}
 	decision := sdk.Decision{Action: sdk.DecisionContinue, State: json.RawMessage(state)}
 	if req.Iteration >= 3 {
 		decision.Action = sdk.DecisionStop
 	}
-	if mode == "curious" {
+	if has("curious") {
 		decision.Action = sdk.DecisionAsk
 	}
 	return decision, nil
 }
 
 func (d *decider) Release(context.Context, string) error {
-	if mode == "clingy" {
+	if has("clingy") {
 		return errors.New("unknown session")
 	}
 	return nil
@@ -244,16 +244,16 @@ func (c *caller) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 	case strings.Contains(string(req.Config), "slow"):
 		select {
 		case <-time.After(req.Timeout):
-			if mode == "unclear" {
+			if has("unclear") {
 				return sdk.HookAnswer{}, errors.New("something went wrong")
 			}
 			return sdk.HookAnswer{}, failure.New(failure.HookTimeout, "too late")
 		case <-ctx.Done():
 			return sdk.HookAnswer{}, ctx.Err()
 		}
-	case again && mode == "twice":
+	case again && has("twice"):
 		return sdk.HookAnswer{}, errors.New("that was done")
-	case mode == "factual":
+	case has("factual"):
 		return sdk.HookAnswer{Facts: json.RawMessage(`[1]`)}, nil
 	}
 	return sdk.HookAnswer{}, nil

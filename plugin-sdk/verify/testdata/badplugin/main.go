@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -26,8 +27,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 )
 
-// mode is the mode of this process.
+// mode is the mode of this process: the name of a fault, or several joined by "-and-".
 var mode = strings.TrimPrefix(filepath.Base(os.Args[0]), "agent-plugin-")
+
+// has reports whether this plugin has the fault.
+func has(fault string) bool { return slices.Contains(strings.Split(mode, "-and-"), fault) }
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "describe" {
@@ -35,34 +39,34 @@ func main() {
 		return
 	}
 	if os.Getenv(client.Handshake().MagicCookieKey) != client.Handshake().MagicCookieValue {
-		if mode == "by-hand" {
+		if has("by-hand") {
 			return
 		}
 		fmt.Fprintln(os.Stderr, "this is a plugin")
 		os.Exit(2)
 	}
-	switch mode {
-	case "dies":
+	switch {
+	case has("dies"):
 		fmt.Fprintln(os.Stderr, "cannot find my settings")
 		os.Exit(3)
-	case "prints":
+	case has("prints"):
 		fmt.Println("hello from the plugin")
-	case "tcp":
+	case has("tcp"):
 		fmt.Println("1|1|tcp|127.0.0.1:1|grpc|")
 		linger()
-	case "newer":
+	case has("newer"):
 		fmt.Println("1|99|unix|" + socket() + "|grpc|")
 		linger()
-	case "outside":
+	case has("outside"):
 		fmt.Println("1|1|unix|/tmp/somewhere-else.sock|grpc|")
 		linger()
-	case "deaf":
+	case has("deaf"):
 		if _, err := net.Listen("unix", socket()); err != nil {
 			panic(err)
 		}
 		fmt.Println("1|1|unix|" + socket() + "|grpc|")
 		linger()
-	case "plain":
+	case has("plain"):
 		_ = os.Unsetenv("PLUGIN_CLIENT_CERT")
 	}
 	watch()
@@ -75,17 +79,17 @@ func linger() { time.Sleep(time.Hour) }
 func socket() string { return filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "s") }
 
 func describe() {
-	if mode == "mute" {
+	if has("mute") {
 		os.Exit(3)
 	}
 	d, err := serve.Description(plugin())
 	if err != nil {
 		panic(err)
 	}
-	switch mode {
-	case "protocols":
+	switch {
+	case has("protocols"):
 		d.Protocols = []int{2}
-	case "two-faced":
+	case has("two-faced"):
 		d.Components[0].Summary = "something else"
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(d); err != nil {
@@ -95,7 +99,7 @@ func describe() {
 
 func plugin() sdk.Plugin {
 	name := mode
-	if mode == "name" {
+	if has("name") {
 		name = "another-name"
 	}
 	return sdk.Plugin{
@@ -108,14 +112,14 @@ func plugin() sdk.Plugin {
 
 // watch ends the process and its group at SIGTERM or the end of stdin, unless the mode forbids it.
 func watch() {
-	if mode != "no-sigterm" && mode != "immortal" {
+	if !has("no-sigterm") && !has("immortal") {
 		signals := make(chan os.Signal, 1)
 		signal.Notify(signals, syscall.SIGTERM)
 		go func() { <-signals; end() }()
 	} else {
 		signal.Ignore(syscall.SIGTERM)
 	}
-	if mode != "no-stdin" && mode != "immortal" {
+	if !has("no-stdin") && !has("immortal") {
 		go func() { _, _ = io.Copy(io.Discard, os.Stdin); end() }()
 	}
 }
@@ -138,7 +142,7 @@ func work() {
 		panic(err)
 	}
 	beat := 100 * time.Millisecond
-	if mode == "silent" {
+	if has("silent") {
 		beat = time.Hour
 	}
 	server, err := serve.Start(plugin(), inside, serve.Heartbeat(beat))
@@ -155,7 +159,7 @@ func work() {
 		VersionedPlugins: map[int]goplugin.PluginSet{1: {"agentpipelines": &nothing{}}},
 		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
 			options = append(options, grpc.UnknownServiceHandler(proxy{conn}.pass))
-			if mode != "small" {
+			if !has("small") {
 				options = append(options, grpc.MaxRecvMsgSize(64<<20))
 			}
 			return grpc.NewServer(append(options, grpc.MaxSendMsgSize(64<<20))...)

@@ -36,7 +36,7 @@ var kept []any
 func (p proxy) pass(_ any, host grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(host)
 	leak()
-	if method == pb.Plugin_Shutdown_FullMethodName && mode == "no-goodbye" {
+	if method == pb.Plugin_Shutdown_FullMethodName && has("no-goodbye") {
 		<-host.Context().Done()
 		return host.Context().Err()
 	}
@@ -79,12 +79,12 @@ func requests(host grpc.ServerStream, plugin grpc.ClientStream, cancel func()) e
 		case err == io.EOF:
 			return plugin.CloseSend()
 		case err != nil:
-			if mode == "fragile" && status.Code(err) == codes.Internal {
+			if has("fragile") && status.Code(err) == codes.Internal {
 				os.Exit(7)
 			}
 			cancel()
 			return err
-		case mode == "strict" && bytes.Contains(frame.ProtoReflect().GetUnknown(), []byte("from a later version")):
+		case has("strict") && bytes.Contains(frame.ProtoReflect().GetUnknown(), []byte("from a later version")):
 			cancel()
 			return status.Error(codes.InvalidArgument, "there is an unknown field")
 		}
@@ -97,7 +97,7 @@ func requests(host grpc.ServerStream, plugin grpc.ClientStream, cancel func()) e
 // meddle changes or drops a message of the plugin.
 func meddle(method string, frame *emptypb.Empty) proto.Message {
 	text := frame.ProtoReflect().GetUnknown()
-	if method == pb.Plugin_Validate_FullMethodName && mode == "promiscuous" {
+	if method == pb.Plugin_Validate_FullMethodName && has("promiscuous") {
 		var response pb.ValidateResponse
 		if proto.Unmarshal(text, &response) == nil && response.GetFailure().GetKind() == "plugin_invalid" {
 			return &pb.ValidateResponse{}
@@ -107,12 +107,12 @@ func meddle(method string, frame *emptypb.Empty) proto.Message {
 }
 
 func leak() {
-	switch mode {
-	case "leaky":
+	switch {
+	case has("leaky"):
 		if f, err := os.Open("/dev/null"); err == nil {
 			kept = append(kept, f)
 		}
-	case "hoarder":
+	case has("hoarder"):
 		kept = append(kept, bytes.Repeat([]byte("x"), 256<<10))
 	}
 }

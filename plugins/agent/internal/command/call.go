@@ -28,6 +28,16 @@ type call struct {
 	fetches bool         // the command uses the network
 	text    map[int]bool // by index: arguments that are not paths
 	ws      *workspace.Dir
+	// external marks a command that connects to an address of its arguments, destructive one that may lose work.
+	external, destructive bool
+	// covered are the pathspecs of git, or the paths, below which the command may change every file; nil for none.
+	covered []string
+	// run are the arguments with which the program runs, nil for args. secretsAfter is set if the names of secrets
+	// are excluded behind them.
+	run          []string
+	secretsAfter bool
+	// named are paths of the workspace that the command shows, even if they do not exist.
+	named []string
 }
 
 // enterDirectory applies a directory option: it changes to dir, and removes count arguments, beginning at index from.

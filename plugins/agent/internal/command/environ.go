@@ -58,8 +58,16 @@ func GitEnviron(environ []string, ws *workspace.Dir) []string {
 }
 
 // gitSettings override the settings of every configuration file: git runs no program of the repository, and a directory
-// that only looks like a bare repository is not used as one.
-var gitSettings = [][2]string{{"core.hooksPath", "/dev/null"}, {"core.fsmonitor", "false"}, {"safe.bareRepository", "explicit"}}
+// that only looks like a bare repository is not used as one. The last ones show content only where an argument asks.
+var gitSettings = [][2]string{
+	{"core.hooksPath", "/dev/null"},
+	{"core.fsmonitor", "false"},
+	{"safe.bareRepository", "explicit"},
+	{"diff.submodule", "short"},
+	{"stash.showPatch", "false"},
+	{"commit.verbose", "false"},
+	{"log.follow", "false"},
+}
 
 // addGitSettings adds the settings after the environment's own.
 func addGitSettings(set map[string]string, before string) {
@@ -74,7 +82,9 @@ func addGitSettings(set map[string]string, before string) {
 	set["GIT_CONFIG_COUNT"] = strconv.Itoa(at)
 }
 
-// redirecting are variables that select another repository for git, or code that a program runs at start.
+// redirecting are variables that select another repository for git, or code that a program runs at start. Some change
+// the meaning of git's pathspecs, which exclude secrets.
 var redirecting = strings.Fields("GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_COMMON_DIR GIT_NAMESPACE " +
 	"GIT_PREFIX GIT_EXEC_PATH GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_CONFIG_PARAMETERS GIT_TEMPLATE_DIR SSH_ASKPASS " +
+	"GIT_LITERAL_PATHSPECS GIT_GLOB_PATHSPECS GIT_NOGLOB_PATHSPECS GIT_ICASE_PATHSPECS " +
 	"BASH_ENV ENV PYTHONSAFEPATH PWD OLDPWD")

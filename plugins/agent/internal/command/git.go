@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -60,6 +61,9 @@ func judgeGit(c *call) error {
 		c.effect = sdk.EffectNone
 		return nil
 	}
+	if len(c.args) > 0 && c.args[0] == "archive" {
+		return refuse("git archive holds the files with secrets, too; use git show COMMIT:PATH for a file")
+	}
 	sub, err := c.subcommand("git", slices.Sorted(maps.Keys(gitSubcommands)))
 	if err != nil {
 		return err
@@ -68,22 +72,47 @@ func judgeGit(c *call) error {
 	case gitReads:
 		c.effect = sdk.EffectNone
 	case gitRemote:
-		c.fetches = true
+		c.fetches, c.external = true, true
 	case gitWrites:
-		c.fetches = sub == "remote" && len(c.args) > 1 && (c.args[1] == "update" || c.args[1] == "show" || c.args[1] == "prune")
+		c.external = sub == "remote" && !slices.Contains([]string{"", "get-url", "rename", "remove", "rm"}, firstOperand(c.args[1:]))
+		c.fetches = c.external
 	}
-	for _, arg := range c.args[1:] {
+	c.markGitTexts(sub)
+	if err := cmp.Or(checkGitArguments(sub, c.args[1:]), checkGitConfig(sub, c.args[1:])); err != nil {
+		return err
+	}
+	c.destructive = c.losesWork(sub)
+	c.markCovered(sub)
+	return c.limitContents(sub)
+}
+
+// firstOperand returns the first argument that is not an option, "" for none.
+func firstOperand(args []string) string {
+	i := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+	if i < 0 {
+		return ""
+	}
+	return args[i]
+}
+
+func checkGitArguments(sub string, args []string) error {
+	action := gitAction(sub, args)
+	for _, arg := range args {
 		if err := checkGitArgument(sub, arg); err != nil {
 			return err
 		}
+		if err := checkGitQuestion(sub, arg); err != nil && (sub != "stash" || action != "list" && action != "show") {
+			return err
+		}
 	}
-	c.markGitTexts(sub)
-	return checkGitConfig(sub, c.args[1:])
+	return nil
 }
 
 func checkGitArgument(sub, arg string) error {
 	name, long := longOption(arg)
 	switch {
+	case long && abbreviates(name, []string{"--pathspec-from-file"}):
+		return refuse("git %s %s reads the names of files from a file; write the names as arguments", sub, name)
 	case long && abbreviates(name, gitUnsafeOptions) && !slices.Contains(gitSafeOptions, name):
 		return refuse("git %s %s can run another program, write any file, or lead out of the repository", sub, name)
 	case strings.ContainsAny(shortLetters(arg), gitUnsafeLetters[sub]):
@@ -92,6 +121,36 @@ func checkGitArgument(sub, arg string) error {
 		return refuse("git push %s overwrites the work of others; only a user may do that", arg)
 	case strings.Contains(arg, "::"):
 		return refuse("%q names a helper program of git", arg)
+	case strings.Contains(arg, "%(raw") || strings.Contains(arg, "%(*raw"):
+		return refuse("git %s %s prints the content of any object; use git show COMMIT:PATH for a file", sub, arg)
+	}
+	return nil
+}
+
+// gitQuestions are, by subcommand, the letters of options that ask about each part of a change.
+var gitQuestions = map[string]string{"add": "pi", "checkout": "p", "clean": "i", "commit": "p", "reset": "p", "restore": "p", "stash": "p"}
+
+// gitValueLetters are, by subcommand, the letters of options behind which the rest of a cluster is a value.
+var gitValueLetters = map[string]string{
+	"checkout": "bB", "clean": "e", "commit": "mFCctuS", "restore": "s", "stash": "m",
+	"diff": "SGOlI", "log": "SGOlI", "reflog": "SGOlI", "show": "SGOlI", "whatchanged": "SGOlI",
+}
+
+// gitLetters returns the letters of the short options in an argument, without values.
+func gitLetters(sub, arg string) string {
+	letters := shortLetters(arg)
+	if i := strings.IndexAny(letters, gitValueLetters[sub]); i >= 0 {
+		return letters[:i]
+	}
+	return letters
+}
+
+// checkGitQuestion refuses options that ask about each part of a change: they show its content, and no user can answer.
+func checkGitQuestion(sub, arg string) error {
+	known, asks := gitQuestions[sub]
+	name, long := longOption(arg)
+	if asks && (strings.ContainsAny(gitLetters(sub, arg), known) || long && abbreviates(name, []string{"--patch", "--interactive"})) {
+		return refuse("git %s %s asks questions, and there is no terminal; name whole files", sub, arg)
 	}
 	return nil
 }

@@ -30,25 +30,36 @@ func (r Rules) Judge(line, dir string) (Command, error) {
 			return Command{}, err
 		}
 	}
+	if slices.Contains(fileCommands, words[0]) {
+		c.coverFiles()
+	}
 	if err := r.checkPath("", c.dir); err != nil {
 		return Command{}, err
 	}
 	if c.dir, err = r.Workspace.Resolve(c.dir); err != nil {
 		return Command{}, err
 	}
-	if err := r.checkArguments(c); err != nil {
+	c.external = c.external || c.namesAddress(family(words[0]))
+	if err := cmp.Or(r.checkArguments(c), r.checkNamed(c), r.checkChanges(words[0], c), r.checkCovered(c, words[0])); err != nil {
 		return Command{}, err
 	}
-	if r.Offline && c.fetches {
+	if r.Offline && (c.fetches || c.external) {
 		return Command{}, refuse("%s uses the network, and the mode of this run is airgapped", words[0])
 	}
 	file, err := r.findProgram(words[0])
 	if err != nil {
 		return Command{}, err
 	}
+	run := c.args
+	if c.run != nil {
+		run = c.run
+	}
+	if c.secretsAfter {
+		run = append(slices.Clip(run), r.excludeSecrets()...)
+	}
 	return Command{
-		Args: append(words[:1:1], c.args...), Path: file, Dir: c.dir, Effect: c.effect, Changes: r.changedPaths(words[0], c),
-		Repeatable: c.fetches || c.effect != sdk.EffectOnce,
+		Args: append(words[:1:1], c.args...), Run: run, Path: file, Dir: c.dir, Effect: c.effect,
+		Repeatable: c.fetches || c.effect != sdk.EffectOnce, Destructive: c.destructive, External: c.external,
 	}, nil
 }
 
@@ -69,24 +80,53 @@ func (r Rules) checkProgram(name string) error {
 var wrappers = strings.Fields("env sudo doas su xargs nohup timeout nice ionice setsid stdbuf strace ltrace script watch busybox time " +
 	"exec eval command builtin chroot unshare nsenter systemd-run flock parallel at batch ssh docker podman")
 
-// changedPaths returns the paths among the arguments that a command may change.
-func (r Rules) changedPaths(program string, c *call) []string {
+// fileCommands are programs that change the files of their arguments, and all files below a directory.
+var fileCommands = strings.Fields("rm rmdir unlink shred mv chmod chown chgrp truncate")
+
+// checkChanges refuses arguments that are protected, for a command that may change them. Git's own record of a file
+// (git add, git commit) is no change.
+func (r Rules) checkChanges(program string, c *call) error {
 	if c.effect == sdk.EffectNone || program == "git" && len(c.args) > 0 && (c.args[0] == "add" || c.args[0] == "commit") {
 		return nil
 	}
-	var all []string
 	for i, arg := range c.args {
-		if c.text[i] {
+		if c.text[i] || slices.Contains(c.covered, arg) { // checkCovered inspects these
 			continue
 		}
 		if strings.HasPrefix(arg, "-") {
 			_, arg, _ = strings.Cut(arg, "=")
 		}
-		if name, err := r.Workspace.Resolve(c.dir + "/" + arg); arg != "" && err == nil {
-			all = append(all, name)
+		if name, err := r.Workspace.Resolve(c.dir + "/" + arg); arg != "" && err == nil && r.isProtected(name) {
+			return refuse("%s is protected: commands may not change it", name)
 		}
 	}
-	return all
+	return nil
+}
+
+// checkNamed refuses files with secrets that the command shows, whether they exist or not.
+func (r Rules) checkNamed(c *call) error {
+	for _, name := range c.named {
+		if r.isGuarded(name) {
+			return refuse("%s holds secrets", name)
+		}
+	}
+	return nil
+}
+
+// coverFiles notes the paths below which a command of [fileCommands] may change every file.
+func (c *call) coverFiles() {
+	for _, arg := range c.args {
+		if !strings.HasPrefix(arg, "-") {
+			c.covered = append(c.covered, arg)
+			continue
+		}
+		_, value, _ := strings.Cut(arg, "=")
+		for _, p := range append(pathCandidates(arg), value) {
+			if p != "" && c.exists(p) {
+				c.covered = append(c.covered, p)
+			}
+		}
+	}
 }
 
 // judges are the judges of the known programs by family.

@@ -349,25 +349,131 @@ func TestEnviron(t *testing.T) {
 	rules, base := newRules(t)
 	root := rules.Workspace.Path()
 	env := command.Environ([]string{
-		"PATH=" + root + ":" + rules.Path, "API_TOKEN=abc", "DB_PASSWORD=x", "HOME=/h", "GIT_DIR=/x", "GIT_EXTERNAL_DIFF=id", "BASH_ENV=x", "PLUGIN_X=1", "PWD=/", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c",
+		"PATH=" + root + ":" + rules.Path, "API_TOKEN=abc", "DB_PASSWORD=x", "HOME=/h", "GIT_DIR=/x", "GIT_LITERAL_PATHSPECS=1", "GIT_EXTERNAL_DIFF=id", "BASH_ENV=x", "PLUGIN_X=1", "PWD=/", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c",
 	}, map[string]string{"NPM_TOKEN": "given"}, rules.Workspace, false)
 	if slices.ContainsFunc(env, func(entry string) bool { return strings.Contains(entry, "hooksPath") }) {
 		t.Errorf("git in a project's tests is restricted: %q", env)
 	}
 	env = command.GitEnviron(env, rules.Workspace)
 	for _, want := range []string{
-		"PATH=" + rules.Path, "NPM_TOKEN=given", "HOME=/h", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_CEILING_DIRECTORIES=" + base, "GIT_CONFIG_COUNT=4", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1=/dev/null",
+		"PATH=" + rules.Path, "NPM_TOKEN=given", "HOME=/h", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_CEILING_DIRECTORIES=" + base, "GIT_CONFIG_COUNT=8", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1=/dev/null",
 	} {
 		if !slices.Contains(env, want) {
 			t.Errorf("%s is missing in %q", want, env)
 		}
 	}
 	for _, entry := range env {
-		if name, _, _ := strings.Cut(entry, "="); slices.Contains([]string{"API_TOKEN", "DB_PASSWORD", "GIT_DIR", "GIT_EXTERNAL_DIFF", "BASH_ENV", "PLUGIN_X", "PWD"}, name) {
+		if name, _, _ := strings.Cut(entry, "="); slices.Contains([]string{"API_TOKEN", "DB_PASSWORD", "GIT_DIR", "GIT_LITERAL_PATHSPECS", "GIT_EXTERNAL_DIFF", "BASH_ENV", "PLUGIN_X", "PWD"}, name) {
 			t.Errorf("%s is there", entry)
 		}
 	}
 	if env := command.Environ(nil, nil, rules.Workspace, true); !slices.Contains(env, "GOPROXY=off") || !slices.Contains(env, "GIT_ALLOW_PROTOCOL=none") {
 		t.Errorf("offline environment %q", env)
+	}
+}
+
+// TestDestructive: U322: commands that may lose work need a user, by a short list of harmless forms.
+func TestDestructive(t *testing.T) {
+	rules, _ := newRules(t)
+	for _, line := range []string{
+		"git reset --hard", "git reset --har", "git reset --keep x", "git clean -f", "git clean -fe -n", "git clean -n --no-dry-run", "git clean -- -n", "git checkout sub/f.txt", "git checkout x y",
+		"git checkout -- -b f", "git checkout -f x", "git checkout '*.go'", "git switch -C x", "git switch --discard x", "git restore script.py", "git restore -sS script.py", "git restore -SW script.py",
+		"git stash drop", "git stash -u", "git stash push -a", "git branch -D x", "git branch -df x", "git tag -d x", "git tag -m -- -d x", "git push --delete origin x", "git push origin :x", "git push --prune origin",
+		"git fetch origin +a:b", "git pull -f", "git rm -rf sub", "git mv -f script.py x", "git worktree remove x", "git remote rm x", "git reflog delete x",
+	} {
+		if c, err := rules.Judge(line, ""); err != nil || !c.Destructive {
+			t.Errorf("%q: destructive %v, %v", line, c.Destructive, err)
+		}
+	}
+	for _, line := range []string{
+		"git reset", "git reset --soft HEAD^", "git clean -nfdx", "git checkout main", "git checkout -b x", "git checkout -b x main", "git checkout sub --", "git checkout -", "git switch -c x", "git restore -S sub",
+		"git restore --staged --source=main sub", "git stash push -m x", "git stash pop", "git branch x", "git branch -d x", "git tag x", "git tag -a x -m 'y'", "git push -u origin x", "git fetch --prune", "git rm sub/f.txt",
+		"git mv script.py x", "git worktree add x", "git reflog", "git add -A", "git commit -am x", "git merge x", "git rebase x",
+	} {
+		if c, err := rules.Judge(line, ""); err != nil || c.Destructive {
+			t.Errorf("%q: destructive %v, %v", line, c.Destructive, err)
+		}
+	}
+}
+
+// TestCovered: U322: no command changes a directory or a pattern that contains something protected.
+func TestCovered(t *testing.T) {
+	rules, _ := newRules(t)
+	rules.Allowed = append(rules.Allowed, "rm", "chmod")
+	rules.Protected = func(p string) bool { return p == "sub/deep" }
+	for _, line := range []string{
+		"git rm -r .", "git rm -r sub", "git rm -r 's*'", `git rm -r 's\ub'`, "git rm -r ':(top)pkg'", "git rm -r ':!pkg'", "git mv sub x", "git -C sub rm -r .", "git clean -f", "git clean -f sub", "git checkout .",
+		"git restore .", "git stash", "git stash push sub", "git stash save sub2", "git checkout x -- sub/deep", "rm -r sub", "rm -r .", "rm -r in", "chmod -R 700 sub",
+	} {
+		if _, err := rules.Judge(line, ""); !refused(err) {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
+	for _, line := range []string{"git rm -r pkg", "git mv pkg x", "git clean -f pkg", "git clean -n", "git restore script.py", "git stash push pkg", "git stash pop", "git checkout -b sub2", "rm -r pkg", "git add .", "git restore -S ."} {
+		if _, err := rules.Judge(line, ""); err != nil {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
+}
+
+// TestContents: U323: git runs with the names of secrets excluded, and with revisions that can only be commits.
+func TestContents(t *testing.T) {
+	rules, _ := newRules(t)
+	rules.Secrets = []string{".env"}
+	excluded := []string{":(exclude,top,icase,glob)**/.env", ":(exclude,top,icase,glob)**/.env/**"}
+	for _, tt := range []struct{ line, want string }{
+		{"git diff", "diff --no-ext-diff --"},
+		{"git diff HEAD~1 x..y sub", "diff HEAD~1 x^{commit}..y^{commit} --no-ext-diff -- sub"},
+		{"git diff ^x y^! -- sub", "diff ^x^{commit} y^{commit}^! --no-ext-diff -- sub"},
+		{"git diff -S word x", "diff -S word x^{commit} --no-ext-diff --"},
+		{"git show main:sub/f.txt", "show main^{commit}:sub/f.txt --no-ext-diff --"},
+		{"git show :0:script.py", "show :0:script.py --no-ext-diff --"},
+		{"git log -p x --decorate-refs", "log -p x --decorate-refs --no-ext-diff --"},
+		{"git log -p --author sub", "log -p --author sub --no-ext-diff --"},
+		{"git reflog -p sub", "reflog -p --no-ext-diff -- sub"},
+		{"git grep -n x", "grep -n x --"},
+		{"git grep -ne x y sub", "grep -ne x y^{commit} -- sub"},
+		{"git grep -e -- y", "grep -e -- y^{commit} --"},
+		{"git grep x HEAD -- sub", "grep x HEAD -- sub"},
+		{"git diff-tree -p x y", "diff-tree -p x^{commit} y^{commit} --no-ext-diff --"},
+	} {
+		c, err := rules.Judge(tt.line, "")
+		if diff := cmp.Diff(append(strings.Fields(tt.want), excluded...), c.Run); diff != "" || err != nil {
+			t.Errorf("%q (-want +got), %v:\n%s", tt.line, err, diff)
+		}
+	}
+	for _, line := range []string{"git log --oneline -5", "git log --stat sub", "git log -n 3", "git cat-file -t x", "git status", "git stash list"} {
+		if c, err := rules.Judge(line, ""); err != nil || cmp.Diff(c.Args[1:], c.Run) != "" {
+			t.Errorf("%q runs as %q, %v", line, c.Run, err)
+		}
+	}
+	rules.Guarded = func(p string) bool { return strings.HasSuffix(p, ".env") }
+	for _, line := range []string{
+		"git diff -- -S", "git log -L1,2:f", "git log --foll -- f", "git diff --submodule=diff", "git status -v", "git status --v", "git commit -svm x", "git stash show -p", "git rebase --show-current-patch", "git archive x",
+		"git cat-file -p main:f", "git cat-file blob x", "git cat-file --batch", "git show main:gone.env", "git show main:./gone.env", "git blame x -- gone.env", "git -C sub show main:gone.env", "git add -p", "git commit -sp", "git clean -i",
+		"git for-each-ref '--format=%(raw)'", "git grep --recurse-sub x", "git grep x -n", "git rm --pathspec-from-file=x",
+	} {
+		if _, err := rules.Judge(line, ""); !refused(err) {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
+}
+
+// TestExternal: U324: commands that reach another machine are external, by subcommand or by address.
+func TestExternal(t *testing.T) {
+	rules, _ := newRules(t)
+	rules.Allowed = append(rules.Allowed, "pip")
+	for _, line := range []string{
+		"git clone https://h/x", "git fetch", "git pull", "git push", "git ls-remote x", "git remote update", "git remote add x https://h/x", "git remote set-url x y", "git remote -v update", "npm install https://h/x.tgz", "npm install git+ssh://h/x",
+		"npm install github:a/b", "npm install a/b", "npm install --registry=https://h x", "pip install git+https://h/x", "pip install --proxy=host:1 x", "cargo add --git https://h/x", "go get h.example/x@v1", "go list -m h.example/x@v1", "python script.py https://h/x",
+	} {
+		if c, err := rules.Judge(line, ""); err != nil || !c.External {
+			t.Errorf("%q: external %v, %v", line, c.External, err)
+		}
+	}
+	for _, line := range []string{"git status", "git remote -v", "git commit -m 'see https://h/x'", "npm install", "npm install @types/node", "npm install lodash@^4.17.0", "npm test", "go test ./...", "go mod tidy", "pip install x", "cargo add serde@1.0"} {
+		if c, err := rules.Judge(line, ""); err != nil || c.External {
+			t.Errorf("%q: external %v, %v", line, c.External, err)
+		}
 	}
 }

@@ -61,6 +61,37 @@ var drive = regexp.MustCompile(`^-*[A-Za-z]:[\\/]`)
 // schemes are the schemes of addresses that do not name a file.
 var schemes = []string{"http", "https", "ssh", "git", "git+https", "git+ssh", "git+http"}
 
+// address matches an argument, or a part of one, with the address of another machine.
+var address = regexp.MustCompile(`(?i)://|(^|[=,@:])(git\+|github:|gitlab:|bitbucket:|gist:)|^(-{1,2}[a-z-]+=)?[\w.-]+@[\w.-]+:|^--[a-z-]*(proxy|registry)`)
+
+// repositoryName matches the short form OWNER/NAME with which npm and yarn name a repository of GitHub.
+var repositoryName = regexp.MustCompile(`^[\w-][\w.-]*/[\w.-]+(#.*)?$`)
+
+// remotePrograms are programs that do nothing without another machine.
+var remotePrograms = strings.Fields("curl ftp gh glab hub nc ncat rsync scp sftp telnet twine wget")
+
+// namesAddress reports whether an argument makes the program connect to an address of the caller's choice. Git has its
+// own rules.
+func (c *call) namesAddress(program string) bool {
+	sub := firstOperand(c.args)
+	switch {
+	case program == "git":
+		return false
+	case program == "go" && sub == "get", slices.Contains(remotePrograms, program):
+		return true
+	}
+	for i, arg := range c.args {
+		switch {
+		case c.text[i]:
+		case address.MatchString(arg), program == "go" && strings.Contains(arg, "@") && (sub == "mod" || sub == "list"):
+			return true
+		case (program == "npm" || program == "yarn") && c.fetches && repositoryName.MatchString(arg) && !c.exists(arg):
+			return true
+		}
+	}
+	return false
+}
+
 // pathCandidates returns the texts in piece that may be paths: the whole piece, or the text after an option's letters.
 func pathCandidates(piece string) []string {
 	if !strings.HasPrefix(piece, "-") {

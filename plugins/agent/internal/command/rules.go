@@ -23,23 +23,30 @@ type Rules struct {
 	// Guarded reports whether a path relative to the workspace holds secrets: no argument may name an existing path of
 	// this kind. Nil guards no path.
 	Guarded func(path string) bool
+	// Protected reports whether no command may change a path relative to the workspace. Nil protects no path.
+	Protected func(path string) bool
+	// Secrets are names of files and directories with secrets, as globs, at any depth. Git shows none of their content.
+	Secrets []string
 }
 
 // Command is a command that may run.
 type Command struct {
-	// Args are the program's name and its arguments.
+	// Args are the program's name and its arguments, for policies and users.
 	Args []string
+	// Run are the arguments with which the program runs: those of Args, which for git exclude files with secrets.
+	Run []string
 	// Path is the executable, absolute and outside the workspace.
 	Path string
 	// Dir is the working directory, relative to the workspace, without links.
 	Dir string
 	// Effect is the kind of side effect, which decides whether the command may be repeated after a crash.
 	Effect sdk.Effect
-	// Changes are the arguments that the command may change, as paths relative to the workspace. They are empty for a
-	// command that changes no files, or only records them (git add, git commit).
-	Changes []string
 	// Repeatable is true if the command may run again after a temporary failure, because a repeat does no harm.
 	Repeatable bool
+	// Destructive is true if the command may lose changes, files, commits or references that nothing restores.
+	Destructive bool
+	// External is true if the command connects to an address of its arguments, or to a repository elsewhere.
+	External bool
 }
 
 // Line returns the command in its canonical form for policies: quotes and spaces of the model cannot hide anything in it.

@@ -30,6 +30,8 @@ type Attempt struct {
 	System string
 	// MaxTurns limits the replies of an attempt that has no step and no limit in its request; at least 1.
 	MaxTurns int
+	// IdenticalTurns ends the attempt after so many turns in a row with the same calls and results. 0: no limit.
+	IdenticalTurns int
 	// Retries limits the repeats of a request after temporary failures.
 	Retries int
 	// IdleTimeout limits the silence of the service. 0: no limit.

@@ -25,7 +25,7 @@ func (l *loop) act(ctx context.Context) (*claim, error) {
 	if !t.isPending() {
 		return nil, nil //nolint:nilnil // there is no claim
 	}
-	if err := l.makeCalls(ctx, t); err != nil {
+	if err := cmp.Or(l.makeCalls(ctx, t), l.conversation.checkViolations(l.Request.Tools)); err != nil {
 		return nil, err
 	}
 	end, err := l.checkFinish(ctx, t)
@@ -33,6 +33,9 @@ func (l *loop) act(ctx context.Context) (*claim, error) {
 		return end, err
 	}
 	t.remind(l.limit - t.N)
+	if n := l.conversation.identicalTurns(); n > 1 && n == l.IdenticalTurns-1 {
+		t.addNote(sameAgain)
+	}
 	l.conversation.trim()
 	return nil, l.save(ctx)
 }
@@ -89,6 +92,9 @@ func (l *loop) prepare(t *turn, i int) *pendingCall {
 
 // perform requests the verdicts on calls in order, makes the allowed calls in parallel, and reports each when it ends.
 func (l *loop) perform(ctx context.Context, t *turn, batch []*pendingCall) error {
+	if err := l.conversation.checkViolations(l.Request.Tools); err != nil {
+		return err
+	}
 	for _, a := range batch {
 		if err := l.requestVerdict(ctx, t, a); err != nil {
 			return err

@@ -1,8 +1,11 @@
 package loop
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -46,6 +49,8 @@ type facts struct {
 	ChangedFiles []string `json:"changed,omitempty"`
 	// ReachedOutside is true if a call was refused because it reached outside the allowed limits.
 	ReachedOutside bool `json:"outside,omitempty"`
+	// Violations counts these calls, also those before a resume.
+	Violations int `json:"violations,omitempty"`
 	// RefusalCode is the code of the last refused call.
 	RefusalCode string `json:"refused,omitempty"`
 }
@@ -132,6 +137,7 @@ func (f *facts) recordRefusal(code string) {
 	switch code {
 	case tool.CodeSandbox:
 		f.ReachedOutside, f.RefusalCode = true, code
+		f.Violations++
 	case tool.CodeDenied:
 		f.RefusalCode = code
 	}
@@ -180,6 +186,19 @@ func (f *facts) refusalFailure() *failure.Error {
 	}
 }
 
+// maxViolations is the default of the calls that may be refused in an attempt.
+const maxViolations = 10
+
+// checkViolations returns a failure if more calls were refused than the limits allow.
+func (f *facts) checkViolations(limits sdk.ToolLimits) error {
+	most := cmp.Or(limits.MaxViolations, maxViolations)
+	if f.Violations <= most {
+		return nil
+	}
+	return failure.New(failure.SandboxViolation, "%d calls of the agent were refused, more than the %d of policy.sandbox.max_violations", f.Violations, most).
+		WithHint("see the calls in calls.jsonl; change the task, policy.tools.allowed_commands or policy.sandbox.max_violations")
+}
+
 // spentTokens returns the tokens that count against a limit; cache reads do not.
 func (t *conversation) spentTokens() int64 {
 	n := t.GuessedTokens
@@ -200,5 +219,34 @@ func (t *turn) remind(left int) {
 	case 2, 3:
 		note = fmt.Sprintf("You have %d turns left.", left)
 	}
-	t.Note = strings.TrimSpace(t.Note + " " + note)
+	t.addNote(note)
+}
+
+func (t *turn) addNote(text string) { t.Note = strings.TrimSpace(t.Note + " " + text) }
+
+// sameAgain is the note to the turn before the last identical one.
+const sameAgain = "You have made this call before, with the same result. Do something else: the attempt ends if you make it once more."
+
+// identicalTurns counts the latest turns in a row that made the same calls with the same results.
+func (t *conversation) identicalTurns() int {
+	last, n := t.lastTurn(), 0
+	for _, earlier := range slices.Backward(t.Turns) {
+		if len(last.Reply.Calls) == 0 || !earlier.equals(last) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// duration matches the time of a command in its result.
+var duration = regexp.MustCompile(`"duration_ms":\d+`)
+
+// equals reports whether both turns made the same calls with the same results. The time of a command does not count.
+func (t *turn) equals(other *turn) bool {
+	return slices.EqualFunc(t.Reply.Calls, other.Reply.Calls, func(a, b model.Call) bool {
+		return a.Name == b.Name && bytes.Equal(a.Args, b.Args) && a.Malformed == b.Malformed
+	}) && slices.EqualFunc(t.Results, other.Results, func(a, b callRecord) bool {
+		return a.Status == b.Status && duration.ReplaceAllString(a.Text, "") == duration.ReplaceAllString(b.Text, "")
+	})
 }

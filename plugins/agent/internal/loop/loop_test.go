@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -89,6 +90,38 @@ func TestTurnLimit(t *testing.T) { // U164
 			}
 			if last := lastMessage(s, tt.turns); !strings.Contains(last, "one turn left") {
 				t.Errorf("before the last turn the model gets %q", last)
+			}
+		})
+	}
+}
+
+// U316: turns in a row with the same calls and results end the attempt; another call or another result in between does not.
+func TestIdenticalTurns(t *testing.T) {
+	again := newReply("", "read_file", `{"path":"a"}`)
+	other := newReply("", "read_file", `{"path":"b"}`)
+	tests := []struct {
+		name    string
+		replies []model.Reply
+		limit   int
+		turns   int
+		want    string
+	}{
+		{"the default", []model.Reply{again}, 3, 3, "the same call of read_file 3 times"},
+		{"another limit", []model.Reply{again}, 5, 5, "the same call of read_file 5 times"},
+		{"no limit", []model.Reply{again}, 0, 9, "all its 9 turns"},
+		{"in turn with another call", []model.Reply{again, again, other, again, again, other, again, other, again}, 3, 9, "all its 9 turns"},
+		{"after another call", []model.Reply{other, again, again, again}, 3, 4, "the same call of read_file 3 times"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &scriptedModel{replies: tt.replies}
+			w, _, _ := newAttempt(t, s, func(w *Attempt) { w.MaxTurns, w.IdenticalTurns = 9, tt.limit })
+			got, err := Run(t.Context(), w)
+			if err != nil || got.Error == nil || got.Error.Kind != failure.TurnLimit || !strings.Contains(got.Error.Message, tt.want) || len(s.requests) != tt.turns {
+				t.Fatalf("%+v, error %v, %d turns", got, err, len(s.requests))
+			}
+			if warned := strings.Contains(lastMessage(s, tt.turns), sameAgain); warned != strings.Contains(tt.want, "the same call") {
+				t.Errorf("before the last turn the model gets %q", lastMessage(s, tt.turns))
 			}
 		})
 	}
@@ -189,6 +222,49 @@ func TestForbidden(t *testing.T) {
 			}
 			if kind != tt.want {
 				t.Errorf("got %q, want %q: %v", kind, tt.want, got.Error)
+			}
+		})
+	}
+}
+
+// U327: more refused calls than the limit end the attempt before a finish succeeds; a resumed attempt continues the count.
+func TestViolations(t *testing.T) {
+	outside := map[string]*tool.Refusal{"write_file": {Status: sdk.ToolDenied, Code: tool.CodeSandbox, Message: "outside the workspace"}}
+	tests := []struct {
+		name           string
+		before, calls  int
+		limit, effects int
+		want           failure.Kind
+	}{
+		{"as many as allowed", 0, 10, 0, 1, ""},
+		{"one more", 0, 11, 0, 0, failure.SandboxViolation},
+		{"a higher limit", 0, 11, 11, 1, ""},
+		{"a lower limit", 0, 3, 2, 0, failure.SandboxViolation},
+		{"after a resume", 10, 1, 0, 0, failure.SandboxViolation},
+		{"after a resume, fewer", 9, 1, 0, 1, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var calls []string
+			for range tt.calls {
+				calls = append(calls, "write_file", `{}`)
+			}
+			s := &scriptedModel{replies: []model.Reply{newReply("", append(calls, "run_terminal", `{}`)...), newReply("", "finish", success)}}
+			w, _, e := newAttempt(t, s, func(w *Attempt) {
+				w.Request.Tools.MaxViolations = tt.limit
+				if tt.before > 0 {
+					blob := fmt.Sprintf(`{"version":1,"window":10,"turn":1,"outside":true,"violations":%d}`, tt.before)
+					w.Request.Resume = &sdk.Resume{Checkpoint: sdk.Checkpoint{Turn: 1, Blob: []byte(blob)}}
+				}
+			})
+			e.refuse = outside
+			got := end(t, w)
+			var kind failure.Kind
+			if got.Error != nil {
+				kind = got.Error.Kind
+			}
+			if kind != tt.want || len(e.calls) != tt.effects {
+				t.Errorf("got %q with %d calls made, want %q with %d: %v", kind, len(e.calls), tt.want, tt.effects, got.Error)
 			}
 		})
 	}

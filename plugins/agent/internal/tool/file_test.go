@@ -195,7 +195,7 @@ func TestPrepared(t *testing.T) {
 		{"modify_file", map[string]any{"path": "a.txt", "edits": []any{map[string]any{"old": "one", "new": "1"}}}, sdk.ToolCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileWrite, Paths: []string{"a.txt"}}, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n"},
 		{"delete_file", map[string]any{"paths": []string{"a.txt", "b.txt"}}, sdk.ToolCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileDelete, Paths: []string{"a.txt", "b.txt"}}, "delete a.txt, 8 bytes\ndelete b.txt, 5 bytes\n"},
 		{"create_directory", map[string]any{"path": "d"}, sdk.ToolCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryDirectoryCreate, Paths: []string{"d"}}, "new directory d"},
-		{"run_terminal", map[string]any{"command": "git   'push'", "reason": "r"}, sdk.ToolCall{Effect: sdk.EffectOnce, Category: sdk.CategoryTerminal, Command: "git push", Reason: "r"}, "git push"},
+		{"run_terminal", map[string]any{"command": "git   'push'", "reason": "r"}, sdk.ToolCall{Effect: sdk.EffectOnce, Category: sdk.CategoryTerminal, Command: "git push", Reason: "r", External: true}, "git push"},
 		{"run_command", map[string]any{"command": "go test ./..."}, sdk.ToolCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryTerminal, Command: "go test ./..."}, "go test ./..."},
 	} {
 		p := b.prepare(c.name, c.call, false)

@@ -54,7 +54,10 @@ func NewSet(o Options) (*Set, error) {
 	s.ws = ws
 	s.environ = command.Environ(o.Environ, o.AddedEnviron, ws, o.Offline)
 	s.gitEnviron = command.GitEnviron(s.environ, ws)
-	s.rules = command.Rules{Workspace: ws, Allowed: s.o.Allowed, Path: cliagent.Getenv(s.environ, "PATH"), Offline: o.Offline, Guarded: s.holdsSecrets}
+	s.rules = command.Rules{
+		Workspace: ws, Allowed: s.o.Allowed, Path: cliagent.Getenv(s.environ, "PATH"), Offline: o.Offline,
+		Guarded: s.holdsSecrets, Protected: s.isProtected, Secrets: secretNames(),
+	}
 	s.addReports(o.Reports, false)
 	s.addReports(o.Readable, true)
 	return s, nil

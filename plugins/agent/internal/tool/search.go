@@ -173,6 +173,15 @@ var (
 	}
 )
 
+// secretNames returns the globs of secretFiles and secretPaths, at any depth.
+func secretNames() []string {
+	names := slices.Clone(secretFiles)
+	for _, end := range secretPaths {
+		names = append(names, strings.TrimPrefix(end, "/"))
+	}
+	return names
+}
+
 // holdsSecrets reports whether a path is named like a secret or protected by a policy. A search skips such a path, and no
 // command may name it.
 func (s *Set) holdsSecrets(p string) bool {

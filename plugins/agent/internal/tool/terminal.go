@@ -47,12 +47,8 @@ func (a terminalArgs) prepare(s *Set, p *PreparedCall) error {
 	case !info.IsDir():
 		return newFailure("%s is not a directory", c.Dir)
 	}
-	for _, name := range c.Changes {
-		if s.isProtected(name) {
-			return newDenial("%s is protected: commands may not change it", name)
-		}
-	}
 	p.Effect, p.Category, p.Command, p.Reason = c.Effect, sdk.CategoryTerminal, c.Line(), a.Reason
+	p.Destructive, p.External = c.Destructive, c.External
 	p.Preview = p.Command
 	if c.Dir != "." {
 		p.Preview = "in " + c.Dir + ": " + p.Command
@@ -85,7 +81,7 @@ func (s *Set) runTerminal(ctx context.Context, a terminalArgs, judged command.Co
 	if err != nil {
 		return outcome{}, err
 	}
-	if c.Dir != judged.Dir || c.Path != judged.Path {
+	if c.Dir != judged.Dir || c.Path != judged.Path || c.Destructive != judged.Destructive {
 		return outcome{}, newDenial("the meaning of %q has changed since the call was checked; call the tool again", judged.Line())
 	}
 	limit := s.timeLimit(a.Timeout)
@@ -134,7 +130,7 @@ func (s *Set) runOnce(ctx context.Context, c command.Command, limit time.Duratio
 		environ = s.gitEnviron
 	}
 	end, err := cliagent.Run(ctx, cliagent.Command{
-		Name: c.Args[0], Path: c.Path, Args: c.Args[1:], Dir: dir, Env: append(slices.Clone(environ), "PWD="+dir),
+		Name: c.Args[0], Path: c.Path, Args: c.Run, Dir: dir, Env: append(slices.Clone(environ), "PWD="+dir),
 		Line:       func(line []byte) bool { r.stdout.write(line); return false },
 		StderrLine: func(line []byte) { r.stderr.write(line) },
 		Timeout:    limit, Grace: s.o.Grace, GroupTerm: true,

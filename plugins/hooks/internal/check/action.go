@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed" // the schema of the configuration
 	"encoding/json"
+	"os"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -48,15 +49,20 @@ func (c *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 	if err != nil {
 		return sdk.HookAnswer{}, err
 	}
+	root, err := os.OpenRoot(req.WorkDir)
+	if err != nil {
+		return sdk.HookAnswer{}, measureError("open the project: %w", err)
+	}
+	defer func() { _ = root.Close() }()
 	var facts Facts
 	start := time.Now()
 	switch config.Type {
 	case typeFile, typeContent:
-		facts, err = measureFiles(config, req.WorkDir)
+		facts, err = measureFiles(config, root)
 	case typeCommand:
-		facts, err = measureCommand(ctx, c.runner, config, req)
+		facts, err = measureCommand(ctx, c.runner, config, req, root)
 	default:
-		facts, err = measureTests(ctx, c.runner, config, req)
+		facts, err = measureTests(ctx, c.runner, config, req, root)
 	}
 	if err != nil {
 		return sdk.HookAnswer{}, err

@@ -213,6 +213,113 @@ func TestHintWithoutReport(t *testing.T) {
 	}
 }
 
+// The report is read from files that the command writes in the project. Others are refused, also if their time is one of the
+// future: they are of an earlier run, or an agent wrote them.
+func TestReportFiles(t *testing.T) {
+	const junit = `<testsuite name="s"><testcase classname="a.ATest" name="one"/></testsuite>`
+	one := map[string]string{"a.ATest.one": statusPassed}
+	outside := t.TempDir()
+	for _, tt := range []struct {
+		name, report, command string
+		tests                 map[string]string
+		reason, failure       string
+	}{
+		{"written", "build/*.xml", "mkdir -p build && cp plain build/a.xml", one, "", ""},
+		{"written below", "**/results/**/*.xml", "mkdir -p m/results/x node_modules/results && cp plain m/results/x/a.xml && cp old.xml node_modules/results", one, "", ""},
+		{"written again", "old.xml", "cat plain >old.xml", one, "", ""},
+		{"a link within", "link.xml", "cp plain new; ln -s new link.xml", one, "", ""},
+		{"stale", "old.xml", "true", nil, "CHEAT-REPORT: old.xml is stale", ""},
+		{"stale, of the future", "future.xml", "true", nil, "CHEAT-REPORT: future.xml is stale", ""},
+		{"stale, moved", "new.xml", "mv old.xml new.xml", nil, "CHEAT-REPORT: new.xml is stale", ""},
+		{"stale beside a new one", "*.xml", "cp plain new.xml", nil, "CHEAT-REPORT: future.xml is stale", ""},
+		{"stale, of a command that failed", "old.xml", "echo no compiler; exit 1", nil, "exited with code 1", ""},
+		{"printed only", "old.xml", "cat plain; exit 1", nil, "exited with code 1", ""},
+		{"a link that leads out", "out.xml", "cp plain " + outside + "/a.xml; ln -s " + outside + "/a.xml out.xml", nil, "CHEAT-REPORT: a report leads out of the project: statat out.xml", ""},
+		{"a directory that leads out", "dir/*.xml", "cp plain " + outside + "/a.xml; ln -s " + outside + " dir", nil, "CHEAT-REPORT: a report leads out of the project: statat dir", ""},
+		{"none", "build/**/*.xml", "true", nil, "", "the command wrote no file build/**/*.xml"},
+		{"a pipe", "pipe", "mkfifo pipe", nil, "", "not a regular file"},
+		{"without a test", "new.xml", "echo fine >new.xml", nil, "", "no test was found"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			config, err := json.Marshal(map[string]any{"type": "tests", "command": tt.command, "report": tt.report, "names": true, "expect": "exit_zero"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			req := firingtest.Request(t, string(config), map[string]string{"plain": junit, "old.xml": junit, "future.xml": junit})
+			for name, at := range map[string]time.Time{"old.xml": time.Now().Add(-time.Hour), "future.xml": time.Now().Add(time.Hour)} {
+				if err := os.Chtimes(filepath.Join(req.WorkDir, name), at, at); err != nil {
+					t.Fatal(err)
+				}
+			}
+			facts, err := runCheck(t, req)
+			if tt.failure != "" {
+				firingtest.CheckError(t, err, failure.HookFailed, tt.failure)
+				return
+			}
+			if diff := cmp.Diff(tt.tests, facts.Tests); diff != "" || err != nil || !strings.Contains(facts.Reason, tt.reason) || (facts.Reason == "") != (tt.reason == "") {
+				t.Errorf("error %v, reason %q (-want +got):\n%s", err, facts.Reason, diff)
+			}
+			if isCheat := strings.HasPrefix(tt.reason, codeReport); isCheat != (facts.Evidence != nil) {
+				t.Errorf("evidence %+v", facts.Evidence)
+			}
+		})
+	}
+}
+
+// jest and vitest write their report outside of the project. The scripts write what jest 29 and vitest 3 wrote.
+func TestJest(t *testing.T) {
+	want := map[string]string{
+		"a/calc.test.js > add > inner > adds 1": statusPassed, "a/calc.test.js > add > fails": statusFailed, "a/calc.test.js > add > skipped": statusSkipped,
+		"a/calc.test.js > add > later": statusSkipped, "a/calc.test.js > top": statusPassed, "a/broken.test.js": statusFailed,
+	}
+	for _, runner := range []string{"jest", "vitest"} {
+		recorded, err := os.ReadFile("testdata/reports/" + runner + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := firingtest.Request(t, `{"type": "tests", "command": "sh bin/`+runner+` run", "names": true, "expect": "exit_zero"}`, map[string]string{
+			"bin/" + runner: `for option; do case $option in --outputFile*=*) sed "s:/project:$(pwd -P):g" recorded >"${option#*=}" ;; esac; done; exit 1`, "recorded": string(recorded),
+		})
+		facts, err := runCheck(t, req)
+		if diff := cmp.Diff(want, facts.Tests); diff != "" || err != nil {
+			t.Errorf("%s: error %v (-want +got):\n%s", runner, err, diff)
+		}
+		if found, err := os.ReadDir(req.WorkDir); err != nil || len(found) != 2 {
+			t.Errorf("%s: the project has %v, %v", runner, found, err)
+		}
+	}
+}
+
+// The file for the report of jest counts only where jest or vitest was asked for it: the tests of another runner, and the code
+// that they run, could write it.
+func TestOnlyJestReportsToTheFile(t *testing.T) {
+	req := firingtest.Request(t, `{"type": "tests", "command": "sh tests", "names": true, "expect": "exit_zero"}`, map[string]string{
+		"tests":  `cp forged "$AGENT_PIPELINES_CONTEXT_FILE.json"; echo "not ok 1 - adds"; echo 1..1; exit 1`,
+		"forged": `{"testResults": [{"name": "a", "status": "passed", "assertionResults": [{"title": "adds", "status": "passed"}]}]}`,
+	})
+	facts, err := runCheck(t, req)
+	if diff := cmp.Diff(map[string]string{"adds": statusFailed}, facts.Tests); diff != "" || err != nil {
+		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// A check that needs names says which line makes it read them from a file, with the path of the build tool.
+func TestHintWithoutNames(t *testing.T) {
+	for command, line := range map[string]string{
+		"echo gradlew":                 `report: "**/build/test-results/**/*.xml"`,
+		"echo mvn test":                `report: "**/target/surefire-reports/*.xml"`,
+		"echo ok":                      `report: "<path of the file>.xml"`,
+		"echo '=== 2 passed in 0.01s'": `report: "<path of the file>.xml"`, // counts alone
+	} {
+		for _, expect := range []string{"exit_zero", "all_pass"} {
+			_, err := runCheck(t, firingtest.Request(t, `{"type": "tests", "names": true, "expect": "`+expect+`", "command": "`+command+`"}`, nil))
+			if f := failure.From(err); f == nil || !strings.Contains(f.Hint, "add this line to the check: "+line) || !strings.Contains(f.Hint, "test_"+line) {
+				t.Errorf("%s: %+v, want %s", command, f, line)
+			}
+		}
+	}
+}
+
 // Facts stay small however much the command prints.
 func TestFactsAreSmall(t *testing.T) {
 	const flood = `{"type": "tests", "command": "awk 'BEGIN { print \"TAP version 13\"; for (i = 1; i < 20000; i++) print (i % 2 ? \"\" : \"not \") \"ok \" i \" - the test with the long name \" i }'"}`

@@ -26,15 +26,7 @@ var endWithoutArguments = regexp.MustCompile("[;&|<>(){}\\\\`]\\s*$|(?:^|\\s)#|\
 
 // checkInside returns an error for files outside the project, also if a link leads there. The command itself reports
 // missing files.
-func checkInside(workDir string, files []string) error {
-	if len(files) == 0 {
-		return nil
-	}
-	root, err := os.OpenRoot(workDir)
-	if err != nil {
-		return measureError("open the project: %w", err)
-	}
-	defer func() { _ = root.Close() }()
+func checkInside(root *os.Root, files []string) error {
 	for _, file := range files {
 		if _, err := root.Stat(file); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			return measureError("files: %w", err).WithHint("name files of the project only")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -24,10 +25,10 @@ const (
 var warning = regexp.MustCompile(`(?i)\bwarning\b`)
 
 // measureCommand measures the exit code of a command, and its warnings.
-func measureCommand(ctx context.Context, runner *firing.Runner, config Config, req sdk.HookRequest) (Facts, error) {
+func measureCommand(ctx context.Context, runner *firing.Runner, config Config, req sdk.HookRequest, root *os.Root) (Facts, error) {
 	var warnings atomic.Int64
 	printed := &firing.TailBuffer{Max: maxOutput}
-	if err := checkInside(req.WorkDir, config.Files); err != nil {
+	if err := checkInside(root, config.Files); err != nil {
 		return Facts{}, err
 	}
 	run := commandWithFiles("the command of the check", config.Command, config.Files)

@@ -41,6 +41,9 @@ type Config struct {
 	Expect Expectation `json:"expect"`
 	// Format is the format of the test report on stdout. Default auto. For tests.
 	Format string `json:"format"`
+	// Report matches files below the project to which the command writes its test report, with the wildcards of [path.Match]
+	// and ** for any directories; stdout is then not read. For tests.
+	Report string `json:"report"`
 	// Names adds the status of all tests to the facts, and makes known runners print all names. For tests.
 	Names bool `json:"names"`
 	// Isolated says that the directory is a copy: runners look for neither code nor settings elsewhere. For tests.
@@ -96,7 +99,7 @@ var typeKeys = map[string]struct{ required, optional []string }{
 	typeFile:    {[]string{"path"}, []string{"exists"}},
 	typeContent: {[]string{"path"}, []string{"contains", "matches"}},
 	typeCommand: {[]string{"command"}, []string{"run", "files", "expect"}},
-	typeTests:   {[]string{"command"}, []string{"run", "files", "expect", "format", "names", "isolated"}},
+	typeTests:   {[]string{"command"}, []string{"run", "files", "expect", "format", "report", "names", "isolated"}},
 }
 
 var types = []string{typeCommand, typeContent, typeFile, typeTests, "file_exists", "file_content"}
@@ -124,6 +127,9 @@ func readConfig(raw json.RawMessage) (Config, error) {
 	case typeTests:
 		c.Format = cmp.Or(c.Format, formatAuto)
 		err = cmp.Or(c.checkCommand(), c.checkFiles(), c.checkExpect(expectAllPass, expectNonePass, expectExitZero), checkWord("format", c.Format, formatNames()))
+		if err == nil && c.Report != "" {
+			err = checkPattern("report", &c.Report)
+		}
 	}
 	return c, err
 }
@@ -183,18 +189,27 @@ func (c *Config) checkKeys(raw json.RawMessage) error {
 }
 
 func (c *Config) checkPath() error {
-	if c.Path == "" {
-		return invalid("path is empty")
+	if err := checkPattern("path", &c.Path); err != nil {
+		return err
 	}
-	c.Path = path.Clean(c.Path)
-	_, err := path.Match(c.Path, "")
+	if strings.Contains(c.Path, "**") {
+		return invalid("path %q: ** is not supported", c.Path).WithHint("write one * for each directory, as in src/*/*.go")
+	}
+	return nil
+}
+
+// checkPattern cleans a pattern for paths of the project, the value of a key.
+func checkPattern(key string, pattern *string) error {
+	if *pattern == "" {
+		return invalid("%s is empty", key)
+	}
+	*pattern = path.Clean(*pattern)
+	_, err := path.Match(*pattern, "")
 	switch {
 	case err != nil:
-		return invalid("path %q: %w", c.Path, err).WithHint("use the wildcards *, ? and [a-z]; a backslash escapes a character")
-	case strings.Contains(c.Path, "**"):
-		return invalid("path %q: ** is not supported", c.Path).WithHint("write one * for each directory, as in src/*/*.go")
-	case path.IsAbs(c.Path) || c.Path == ".." || strings.HasPrefix(c.Path, "../"):
-		return invalid("path %q is outside the project", c.Path).WithHint("write a path relative to the project")
+		return invalid("%s %q: %w", key, *pattern, err).WithHint("use the wildcards *, ? and [a-z]; a backslash escapes a character")
+	case path.IsAbs(*pattern) || *pattern == ".." || strings.HasPrefix(*pattern, "../"):
+		return invalid("%s %q is outside the project", key, *pattern).WithHint("write a path relative to the project")
 	}
 	return nil
 }

@@ -21,6 +21,11 @@ func TestValidate(t *testing.T) {
 		{`{"type": "content", "path": "a", "matches": "(?m)^ok$"}`, ""},
 		{`{"type": "command", "command": "x", "expect": {"max_warnings": 0}}`, ""},
 		{`{"type": "tests", "command": "x", "expect": "none_pass", "format": "tap"}`, ""},
+		{`{"type": "tests", "command": "x", "report": "**/build/**/*.xml"}`, ""},
+		{`{"type": "tests", "command": "x", "report": "../a.xml"}`, `report "../a.xml" is outside the project`},
+		{`{"type": "tests", "command": "x", "report": "/tmp/a.xml"}`, "is outside the project"},
+		{`{"type": "tests", "command": "x", "report": "a["}`, "syntax error in pattern"},
+		{`{"type": "command", "command": "x", "report": "a.xml"}`, "a check of type command has no report"},
 		{`{}`, "type is missing"},
 		{`{"type": "test"}`, `did you mean "tests"?`},
 		{`{"type": "file"}`, "path is missing"},
@@ -84,10 +89,44 @@ func TestCommandWithNames(t *testing.T) {
 		"python3 -m unittesting":                   "python3 -m unittesting",
 	} {
 		for names, want := range map[bool]string{false: text, true: want} {
-			if got := (Config{Command: text, Names: names}).commandWithNames(); got != want {
+			if got := (Config{Command: text, Names: names}).commandWithNames(nil); got != want {
 				t.Errorf("names %v: %s, want %s", names, got, want)
 			}
 		}
+	}
+}
+
+// jest and vitest get options for a report, also behind a script of package.json, where the script gets them.
+func TestCommandOfJest(t *testing.T) {
+	const (
+		ofJest   = `--json --outputFile="$AGENT_PIPELINES_CONTEXT_FILE.json"`
+		ofVitest = `--reporter=default --reporter=json --outputFile.json="$AGENT_PIPELINES_CONTEXT_FILE.json"`
+	)
+	scripts := map[string]string{"test": "tsc && jest", "unit": "vitest", "lint": "eslint .", "own": "jest --outputFile=x"}
+	for text, want := range map[string]string{
+		"npx jest":                             "npx jest " + ofJest,
+		"jest -i src; true":                    "jest " + ofJest + " -i src; true",
+		"cd web && npx vitest@3.2 run --dir a": "cd web && npx vitest@3.2 run " + ofVitest + " --dir a",
+		"(node node_modules/jest/bin/jest.js)": "(node node_modules/jest/bin/jest.js " + ofJest + ")",
+		"npm test":                             "npm test -- " + ofJest + " ",
+		"npm --silent test && echo done":       "npm --silent test -- " + ofJest + " && echo done",
+		"npm run test -- -t 'a|b'":             "npm run test -- " + ofJest + " -t 'a|b'",
+		"npm run -s unit":                      "npm run -s unit -- " + ofVitest + " ",
+		"yarn test -i":                         "yarn test " + ofJest + " -i",
+		"pnpm run unit":                        "pnpm run unit " + ofVitest,
+		"yarn jest":                            "yarn jest " + ofJest,
+		"npm run lint":                         "npm run lint",
+		"npm run own":                          "npm run own",
+		"npm ci":                               "npm ci",
+		"jest --outputFile=x":                  "jest --outputFile=x",
+		"cat jest.config.js; make vitests":     "cat jest.config.js; make vitests",
+	} {
+		if diff := cmp.Diff(want, (Config{Command: text, Names: true}).commandWithNames(scripts)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+	if got := (Config{Command: "npx jest", Names: true, Report: "a.xml"}).commandWithNames(nil); got != "npx jest" {
+		t.Errorf("%s, want no option beside report", got)
 	}
 }
 
@@ -117,7 +156,7 @@ func TestSchemaDeclaresAllKeys(t *testing.T) {
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"tests","command":"go test ./...","expect":"all_pass","format":"go"}`, `{"type":"command","run":"make","expect":{"max_warnings":0}}`, `{"type":"file_exists","path":"a","exists":false}`,
-		`{"type":"content","path":"a","matches":"x+"}`, `{"type":"content","path":"../a","contains":"x"}`, `{"type":"tests","command":"x","files":["a_test.go"]}`, `{"type":"tests","command":" ","files":["a_test.go"]}`, `{"type":"test"}`, "null", "[]", `{"type":"command","run":"a","command":"b"}`,
+		`{"type":"content","path":"a","matches":"x+"}`, `{"type":"content","path":"../a","contains":"x"}`, `{"type":"tests","command":"x","files":["a_test.go"]}`, `{"type":"tests","command":" ","files":["a_test.go"]}`, `{"type":"test"}`, `{"type":"tests","run":"npx jest","names":true,"report":"**/a.xml"}`, "null", "[]", `{"type":"command","run":"a","command":"b"}`,
 	} {
 		f.Add([]byte(seed))
 	}

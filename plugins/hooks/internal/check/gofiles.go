@@ -20,12 +20,7 @@ var goModule = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)"?`)
 
 // readGoFiles returns the functions of the files, including all tests. Of a file with syntax errors it returns the
 // functions that can be parsed: the package does not build, and that counts as a failure.
-func readGoFiles(workDir string, files []string) (goFiles, error) {
-	root, err := os.OpenRoot(workDir)
-	if err != nil {
-		return nil, measureError("open the project: %w", err)
-	}
-	defer func() { _ = root.Close() }()
+func readGoFiles(root *os.Root, files []string) (goFiles, error) {
 	all := goFiles{}
 	for _, file := range files {
 		file = path.Clean(file)

@@ -209,6 +209,13 @@ func FuzzGoTest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkResults(t, &goTest{}, text) })
 }
 
+func FuzzJest(f *testing.F) {
+	for _, seed := range []string{"", "{}", `{"testResults":[{"name":"/d/a.test.js","status":"failed","assertionResults":[]},{"name":"b","assertionResults":[{"ancestorTitles":["x"],"title":"y","status":"todo"}]}]}`, `{"testResults":[{"name":"../\u0000"}]}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) { checkResults(t, &jest{dir: "/d"}, text) })
+}
+
 func FuzzJUnit(f *testing.F) {
 	for _, seed := range []string{
 		"", `<testsuite/>`, `<testsuites failures="9"><testsuite name="a"><testcase name="b"><failure/></testcase></testsuite></testsuites>`,

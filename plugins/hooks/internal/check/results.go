@@ -34,6 +34,18 @@ const (
 	statusFailed  = "failed"
 )
 
+// add counts a test. One with another status than passed and failed counts as skipped.
+func (r *results) add(name, status string) {
+	switch status {
+	case statusPassed:
+		r.addPassed(name)
+	case statusFailed:
+		r.addFailed(name)
+	default:
+		r.addSkipped(name)
+	}
+}
+
 // addPassed counts a passed test.
 func (r *results) addPassed(name string) {
 	r.passed++
@@ -142,6 +154,8 @@ type Facts struct {
 	PassedTests []string `json:"passed_tests,omitempty"`
 	// Tests are all tests by name, each with its status: passed, failed or skipped. Nil unless names is set.
 	Tests map[string]string `json:"tests,omitempty"`
+	// Evidence has the member code, that of a cheat, if the report is refused. Else it is nil.
+	Evidence map[string]string `json:"evidence,omitempty"`
 	// Output is the end of the command's output, without colours.
 	Output string `json:"output,omitempty"`
 }

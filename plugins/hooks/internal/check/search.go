@@ -17,12 +17,7 @@ import (
 const maxFileSize = 16 << 20
 
 // measureFiles measures files of the project. It follows no link out of the project.
-func measureFiles(c Config, workDir string) (Facts, error) {
-	root, err := os.OpenRoot(workDir)
-	if err != nil {
-		return Facts{}, measureError("open the project: %w", err)
-	}
-	defer func() { _ = root.Close() }()
+func measureFiles(c Config, root *os.Root) (Facts, error) {
 	names, err := findFiles(root, c.Path)
 	if err != nil {
 		return Facts{}, measureError("find %s: %w", c.Path, err).WithHint("name files of the project only")
@@ -108,23 +103,10 @@ func exists(root *os.Root, name string) (bool, error) {
 
 // fileMatches reports whether a file has the content. A directory has none.
 func (c Config) fileMatches(root *os.Root, name string) (bool, error) {
-	info, err := root.Stat(name)
-	switch {
-	case err != nil:
-		return false, err
-	case info.IsDir():
+	if info, err := root.Stat(name); err == nil && info.IsDir() {
 		return false, nil
-	case !info.Mode().IsRegular():
-		return false, errors.New("not a regular file")
-	case info.Size() > maxFileSize:
-		return false, fmt.Errorf("it has %d bytes, at most %d are searched", info.Size(), maxFileSize)
 	}
-	f, err := root.Open(name)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxFileSize))
+	content, err := readRegular(root, name, maxFileSize)
 	if err != nil {
 		return false, err
 	}
@@ -132,4 +114,23 @@ func (c Config) fileMatches(root *os.Root, name string) (bool, error) {
 		return c.pattern.Match(content), nil
 	}
 	return bytes.Contains(content, []byte(c.Contains)), nil
+}
+
+// readRegular reads a regular file of at most limit bytes.
+func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
+	info, err := root.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("not a regular file")
+	case info.Size() > limit:
+		return nil, fmt.Errorf("it has %d bytes, at most %d are read", info.Size(), limit)
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, limit))
 }

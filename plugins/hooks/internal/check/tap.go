@@ -61,14 +61,7 @@ const maxPlan = 10_000_000
 
 func (t *tap) addPoint(p point) {
 	t.points++
-	switch p.status() {
-	case statusSkipped:
-		t.tally.addSkipped(p.name)
-	case statusFailed:
-		t.tally.addFailed(p.name)
-	default:
-		t.tally.addPassed(p.name)
-	}
+	t.tally.add(p.name, p.status())
 }
 
 // point is a test point, the line of TAP with the result of one test.

@@ -39,6 +39,8 @@ type Command struct {
 	Limit time.Duration
 	// Stdout and Stderr receive the lines, concurrently.
 	Stdout, Stderr func(line []byte)
+	// Finish is called once the processes have ended, before the context file and its directory are removed. Default: nil.
+	Finish func(contextFile string)
 }
 
 // Shell is the program that runs a shell text.
@@ -72,6 +74,9 @@ func (r *Runner) Run(ctx context.Context, c Command, req sdk.HookRequest) (cliag
 			c.Stderr(line)
 		},
 	})
+	if c.Finish != nil {
+		c.Finish(added[VariablePrefix+"CONTEXT_FILE"])
+	}
 	switch {
 	case ctx.Err() != nil && (err != nil || end.StopReason == cliagent.StopCanceled):
 		return end, StopError(ctx, c.Name)

@@ -168,7 +168,7 @@ func writeInitialized(to io.Writer, a *cli.App, done document.Project) {
 	if done.Before != "" {
 		page.Text("", "The pipeline overrides "+done.Before+".")
 	}
-	if hidden := a.CheckAmbiguous(done.Pipeline); hidden != nil {
+	if hidden := a.CheckAmbiguous(a.Parser().Model.Node, done.Pipeline); hidden != nil {
 		page.Text("", hidden.Error())
 	}
 	fmt.Fprintln(to, "\nNext:")

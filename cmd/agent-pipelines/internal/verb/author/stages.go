@@ -144,7 +144,7 @@ func (v *stagesNewVerb) Run(ctx context.Context, a *cli.App) error {
 			if done.Before != "" {
 				fmt.Fprintf(to, "It overrides %s.\n", done.Before)
 			}
-			if hidden := a.CheckAmbiguous(v.Name); hidden != nil {
+			if hidden := a.CheckAmbiguous(a.Parser().Model.Node, v.Name); hidden != nil {
 				fmt.Fprintf(to, "Its name is also that of a verb: while the stage exists, `%[1]s %[2]s` runs neither. `%[1]s loop %[2]s` runs the stage,\n"+
 					"and `%[1]s %[2]s --verb …` is the verb.\n", cli.Program, v.Name)
 			}

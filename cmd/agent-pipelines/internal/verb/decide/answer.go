@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,12 +55,13 @@ func (v *Reject) Run(ctx context.Context, a *cli.App) error {
 	return submitAnswer(ctx, a, engine.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerReject, Text: text}, v.resumeFlags)
 }
 
-// Answer is the verb `answer <session> [question] <answer>`.
+// Answer is the verb `answer <session> [question] <answer>`, and `answer <session> [question] --from-file FILE`.
 type Answer struct {
 	Session  string  `arg:"" help:"The session that asks."`
-	Question string  `arg:"" help:"The question's id; optional if only one is open."`
+	Question string  `arg:"" optional:"" help:"The question's id; optional if only one is open."`
 	Answer   *string `arg:"" optional:"" help:"approve or reject (deny), for a tool call also skip; any other text is feedback if the question accepts it, or for an escalation text for the next prompt."`
 	Text     *string `placeholder:"STRING" help:"Text to send with the answer: for the next prompts (approve), as feedback (reject), or to the agent (tool call)."`
+	FromFile string  `type:"path" placeholder:"FILE" help:"Answer an escalation with a YAML file: abort, and context for the next prompts."`
 	resumeFlags
 }
 
@@ -71,6 +73,10 @@ func (v *Answer) Run(ctx context.Context, a *cli.App) error {
 	}
 	question, word := v.Question, ""
 	switch {
+	case v.FromFile != "":
+		return v.answerFromFile(ctx, a)
+	case v.Question == "":
+		return cli.UsageError("the answer is missing", "answer approve or reject, give a text, or name a file with --from-file")
 	case v.Answer != nil:
 		word = *v.Answer
 	case questionID.MatchString(v.Question):
@@ -94,6 +100,25 @@ func (v *Answer) Run(ctx context.Context, a *cli.App) error {
 		}
 		o.Answer, o.Text = "", word // the kind of the question determines the answer
 	}
+	return submitAnswer(ctx, a, o, v.resumeFlags)
+}
+
+// answerFromFile answers with a resolution file.
+func (v *Answer) answerFromFile(ctx context.Context, a *cli.App) error {
+	if v.Answer != nil || v.Text != nil {
+		return cli.UsageError("--from-file takes no other answer and no --text", "the file has the answer; leave the rest out")
+	}
+	f, err := os.Open(v.FromFile)
+	if err != nil {
+		return cli.UsageError(err.Error(), "name a file that you can read, with abort: true or false, and context: a text for the next prompts")
+	}
+	defer f.Close()
+	r, err := engine.ReadResolution(v.FromFile, f)
+	if err != nil {
+		return err
+	}
+	o := engine.AnswerOptions{Session: v.Session, Question: v.Question}
+	o.Answer, o.Text = r.Answer()
 	return submitAnswer(ctx, a, o, v.resumeFlags)
 }
 

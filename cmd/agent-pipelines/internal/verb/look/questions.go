@@ -228,22 +228,35 @@ func writeCommands(to io.Writer, q engine.Question) {
 		}
 	}
 	if q.Escalation != nil {
-		writeResolution(to, *q.Escalation)
+		writeResolution(to, *q.Escalation, q.Commands.FromFile)
 	}
 }
 
-// writeResolution writes how to answer an escalation by a file, and the state of that file.
-func writeResolution(to io.Writer, e inspect.Escalation) {
-	fmt.Fprintf(to, "  To answer it by a file: write %s to %s\n", e.Example, screen.Clean(e.Resolution))
+// writeResolution writes how to answer an escalation by a file, and the state of that file. command answers with a file
+// where a file in the session's directory does not.
+func writeResolution(to io.Writer, e inspect.Escalation, command string) {
+	if e.Resolution == "" {
+		fmt.Fprintf(to, "  To answer it by a file: write %s to FILE, then %s\n", e.Example, command)
+	} else {
+		fmt.Fprintf(to, "  To answer it by a file: write %s to %s\n", e.Example, screen.Clean(e.Resolution))
+	}
 	if e.Resolved {
 		fmt.Fprintln(to, "  That file exists; the session will apply it.")
 	}
 	if len(e.Faults) > 0 {
-		fmt.Fprintln(to, "  That file exists, but is invalid:")
+		fmt.Fprintln(to, "  "+invalidFile(e)+":")
 		for _, d := range e.Faults {
 			fmt.Fprintln(to, "    "+screen.Clean(d.String()))
 		}
 	}
+}
+
+// invalidFile says that the escalation's resolution file does not answer it.
+func invalidFile(e inspect.Escalation) string {
+	if e.Resolution == "" {
+		return "A file next to the escalation does not answer it"
+	}
+	return "That file exists, but is invalid"
 }
 
 // answerText describes the answer to a question.

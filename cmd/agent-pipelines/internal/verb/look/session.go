@@ -18,9 +18,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Session is the verb `session` with its subcommands history, rm and prune.
+// Session is the verb `session` with its subcommands.
 type Session struct {
 	History sessionHistoryVerb `cmd:"" help:"List the visits of all stages in order."`
+	Verify  sessionVerifyVerb  `cmd:"" help:"Check whether a journal was changed."`
 	Remove  sessionRemoveVerb  `cmd:"" name:"rm" help:"Remove sessions with all their files."`
 	Prune   sessionPruneVerb   `cmd:"" help:"Remove all sessions that ended long ago."`
 }
@@ -302,5 +303,68 @@ func nextText(v engine.Visit) string {
 		return "-"
 	default:
 		return screen.Clean(v.To)
+	}
+}
+
+// sessionVerifyVerb is the verb `session verify <session>`.
+type sessionVerifyVerb struct {
+	Session string `arg:"" help:"The session."`
+	Accept  bool   `help:"Accept the journal as it is, so that the session can be resumed."`
+}
+
+// Help returns the text below the usage.
+func (sessionVerifyVerb) Help() string {
+	return "Each line of a journal has the digest of the line before. The digest of the last line is kept, signed, in your state directory. " +
+		"The command finds lines that were edited, cut, reordered, added or recomputed. Lines of the Bash engine and of older versions are " +
+		"counted as unchained. Exit code 0: the journal is whole, or --accept accepts it; 22: it was changed. See docs/run-files.md."
+}
+
+// Run implements [cli.Verb].
+func (v *sessionVerifyVerb) Run(ctx context.Context, a *cli.App) error {
+	return cli.Show(ctx, a, func(e *engine.Engine) (*engine.Verification, error) {
+		r, err := e.Verify(ctx, v.Session, v.Accept)
+		if err == nil && !r.Intact && !r.Accepted {
+			a.Code = cli.ExitEscalation
+		}
+		return r, err
+	}, writeVerification, func(r *engine.Verification) []string {
+		if r.Intact || r.Accepted {
+			return nil
+		}
+		return []string{cli.Program + " session verify " + r.Session + " --accept"}
+	})
+}
+
+// writeVerification writes the result of a check as text.
+func writeVerification(to io.Writer, r *engine.Verification) {
+	for _, b := range r.Breaks {
+		fmt.Fprintf(to, "%s:%d: %s (%s)\n", r.Journal, max(b.Line, 1), screen.Clean(b.Message), b.Kind)
+	}
+	if more := r.BreakCount - len(r.Breaks); more > 0 {
+		fmt.Fprintf(to, "... and %s more\n", screen.Plural(more, "break"))
+	}
+	fmt.Fprintf(to, "Chained:   %s", screen.Plural(r.Chained, "line"))
+	if r.Chained > 0 {
+		fmt.Fprintf(to, ", events %d to %d", r.FirstChained, r.LastChained)
+	}
+	fmt.Fprintf(to, "\nUnchained: %s\n", screen.Plural(r.Unchained, "line"))
+	if r.AcceptedBreaks > 0 {
+		fmt.Fprintf(to, "Accepted:  %s\n", screen.Plural(r.AcceptedBreaks, "break"))
+	}
+	if r.HeadMatches {
+		fmt.Fprintln(to, "Head:      matches")
+	}
+	switch {
+	case r.Accepted:
+		fmt.Fprintf(to, "The journal of session '%s' is accepted as it is.\n", r.Session)
+	case r.LacksHeadOnly():
+		fmt.Fprintf(to, "The lines fit each other. Without a head, lines that are missing at the end cannot be seen. A project that was moved or copied has none; the next resume keeps one.\n")
+	case r.Intact && r.Chained == 0:
+		fmt.Fprintf(to, "The journal of session '%s' has no chain: the next resume begins one.\n", r.Session)
+	case r.Intact:
+		fmt.Fprintf(to, "The journal of session '%s' is whole.\n", r.Session)
+	default:
+		fmt.Fprintf(to, "The journal is not as it was left (AP-TAMPER-001). Another program changed it, or it was restored from a backup, or continued from another\n"+
+			"machine or state directory. `%s session verify %s --accept` accepts it as it is.\n", cli.Program, r.Session)
 	}
 }

@@ -94,10 +94,15 @@ func survivorText(p inspect.Survivor) string {
 	return fmt.Sprintf("process %d (%s), %s", p.PID, event.Truncate(p.Command, 80), end)
 }
 
-// writeFound writes the secrets that the run found, the processes left behind, and the late deliveries.
+// writeFound writes what the run found: secrets, checks without a command, refused messages, processes left behind, and
+// late deliveries.
 func writeFound(row func(name, text string), s *engine.Status) {
 	for _, d := range s.Secrets {
 		row("Secret found", screen.Secret(d))
+	}
+	row("Measured", screen.Unmeasured(s.Unmeasured))
+	for _, d := range s.Refused {
+		row("Refused", screen.Refused(d))
 	}
 	for _, p := range s.Survivors {
 		row("Left behind", survivorText(p))

@@ -53,7 +53,7 @@ type Complete struct {
 
 // Run implements [cli.Verb].
 func (v *Complete) Run(ctx context.Context, a *cli.App) error {
-	place := completion.At(a.Parser.Model.Node, cli.StageCommand, v.Words)
+	place := completion.At(a.Parser().Model.Node, cli.StageCommand, v.Words)
 	candidates := place.Candidates
 	var names []completion.Candidate
 	if place.Kind != completion.None && place.Kind != completion.File {

@@ -27,7 +27,7 @@ func (v *Help) Run(_ context.Context, a *cli.App) error {
 	case "", "stage":
 		return a.Help("")
 	}
-	node, subjects := a.Parser.Model.Node, Subjects(a)
+	node, subjects := a.Parser().Model.Node, Subjects(a)
 	verb := strings.TrimSpace(v.Subject + " " + v.Part)
 	words := strings.Fields(verb)
 	for n, word := range words {
@@ -46,7 +46,7 @@ func (v *Help) Run(_ context.Context, a *cli.App) error {
 
 // Subjects returns the subjects of help: exit-codes, environment and the verbs.
 func Subjects(a *cli.App) []string {
-	verbs := slices.DeleteFunc(cli.CommandNames(a.Parser.Model.Node), func(name string) bool { return name == cli.StageCommand })
+	verbs := slices.DeleteFunc(cli.CommandNames(a.Parser().Model.Node), func(name string) bool { return name == cli.StageCommand })
 	return append([]string{"exit-codes", "environment"}, verbs...)
 }
 

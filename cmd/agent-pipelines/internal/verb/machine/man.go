@@ -39,7 +39,7 @@ func Manual(a *cli.App) []manual.Page {
 	for _, row := range Environment {
 		variables.Rows = append(variables.Rows, manual.Row{Term: row.Name, Meaning: row.Meaning})
 	}
-	return manual.Pages(a.Parser.Model.Node, manual.Options{
+	return manual.Pages(a.Parser().Model.Node, manual.Options{
 		Program: cli.Program, About: "run pipelines of coding agents, durably", Version: cli.CurrentBuild().Version,
 		Forms:    []string{"<stage> [<session> [<max>]] [flags]"},
 		Sections: []manual.Section{codes, variables},

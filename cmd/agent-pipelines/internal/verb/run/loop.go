@@ -57,7 +57,7 @@ func (v *Stage) Run(ctx context.Context, a *cli.App) error {
 
 // unknownWord returns the error for a first word that is neither a verb nor a stage.
 func unknownWord(ctx context.Context, a *cli.App, missing *engine.NotFoundError) error {
-	word := &cli.UnknownWord{NotFoundError: missing, Verb: nearest.Name(missing.Name, cli.CommandNames(a.Parser.Model.Node))}
+	word := &cli.UnknownWord{NotFoundError: missing, Verb: nearest.Name(missing.Name, cli.CommandNames(a.Parser().Model.Node))}
 	_ = a.WithEngine(ctx, func(e *engine.Engine) error { // on an error, the hint on pipelines is missing
 		pipelines, err := e.Authoring().Pipelines(ctx)
 		if slices.ContainsFunc(pipelines, func(p authoring.PipelineInfo) bool { return p.Name == missing.Name }) {

@@ -42,6 +42,39 @@ func delivered(d event.LateDeliveryData) string {
 	}
 }
 
+// messageRefused reports a message that does not count.
+func messageRefused(_ place, d event.MessageRefusedData) []string {
+	return []string{"  ⚠ refused a message: " + Refused(d)}
+}
+
+// Refused describes a message that does not count, with the next step.
+func Refused(d event.MessageRefusedData) string {
+	if d.Remedy == "" {
+		return Clean(d.Reason)
+	}
+	return Clean(d.Reason) + "; " + Clean(d.Remedy)
+}
+
+// Unmeasured says that a run measured nothing, because these checks have no command; "" if there are none.
+func Unmeasured(checks []string) string {
+	if len(checks) == 0 {
+		return ""
+	}
+	return "nothing: no command for " + Clean(strings.Join(checks, ", ")) + "; name it under commands: in .claude/config.yaml, or with --command test='...'"
+}
+
+// kernelStarted says once per kernel that answers are not protected.
+func kernelStarted(at place, d event.KernelStartData) []string {
+	switch {
+	case d.Unprotected:
+		return []string{"  ⚠ Without a sandbox, an agent can read your key and answer for you (--sandbox workspace prevents it)."}
+	case at.verbose:
+		return []string{"  · " + Details(*at.Event)}
+	default:
+		return nil
+	}
+}
+
 // secretFound reports a secret in a file that an agent wrote.
 func secretFound(at place, d event.SecretFoundData) []string {
 	line := "⚠ " + Secret(d) + " (the file is left as it is)"
