@@ -36,11 +36,11 @@ type reply struct {
 
 // fakes maps the names of the fakes to their implementations.
 var fakes = map[string]func(stage, name string, args []string) (exit int, err error){
-	"claude": playAgent, "codex": playAgent, "bd": playBeads,
+	"claude": playAgent, "codex": playAgent, "bd": playBeads, terminalProgram: runAtTerminal,
 }
 
-// linkFakes links this program in dir under the names of the fakes.
-func linkFakes(dir string) error {
+// linkSelf links this program in dir under each of the names.
+func linkSelf(dir string, names ...string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func linkFakes(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	for name := range fakes {
+	for _, name := range names {
 		target := filepath.Join(dir, name)
 		if os.Link(self, target) == nil {
 			continue

@@ -80,7 +80,7 @@ func testMain(m *testing.M) int {
 			return 1
 		}
 	}
-	if err := errors.Join(buildPrograms(dir), describePlugins(dir), linkFakes(filepath.Join(dir, "agents"))); err != nil {
+	if err := errors.Join(buildPrograms(dir), describePlugins(dir), linkSelf(filepath.Join(dir, "agents"), slices.Collect(maps.Keys(fakes))...), linkSelf(filepath.Join(dir, "bin"), terminalProgram)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

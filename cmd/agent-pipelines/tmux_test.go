@@ -2,12 +2,15 @@ package main
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"syscall"
 	"time"
 
+	"github.com/creack/pty"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -32,6 +35,40 @@ func privateTmux(env *testscript.Env) error {
 		}
 	})
 	return nil
+}
+
+// terminalProgram is the name of this program where it runs another one at a terminal of its own.
+const terminalProgram = "atterminal"
+
+// runAtTerminal runs a command at a new pseudo terminal: atterminal <file with the typed text> <program> <argument>...
+// Its standard output stays the caller's. The file "terminal" gets all that the terminal shows; testscript's ttyout loses
+// what nobody had read when the command ended. The exit code is the command's.
+func runAtTerminal(_, _ string, args []string) (exit int, err error) {
+	typed, err := os.ReadFile(args[0])
+	if err != nil {
+		return 0, err
+	}
+	shown, err := os.Create("terminal")
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.Command(args[1], args[2:]...)
+	cmd.Stdout = os.Stdout
+	terminal, err := pty.Start(cmd)
+	if err != nil {
+		return 0, err
+	}
+	const endOfInput = 4 // Ctrl-D
+	if _, err := terminal.Write(append(typed, endOfInput)); err != nil {
+		return 0, err
+	}
+	if _, err := io.Copy(shown, terminal); err != nil && !errors.Is(err, syscall.EIO) { // on Linux, EIO ends a terminal that nobody has open
+		return 0, err
+	}
+	if err := cmd.Wait(); cmd.ProcessState == nil {
+		return 0, err
+	}
+	return cmd.ProcessState.ExitCode(), errors.Join(shown.Close(), terminal.Close())
 }
 
 // shows <pattern>...: waits until the screen of the script's tmux session t matches each pattern. In a pattern, ^ and $
