@@ -75,7 +75,7 @@ func (cfg *Config) requestedPolicy(e catalog.Entry, c sdk.Component, s plan.Sand
 		}
 	}
 	if works {
-		b.Write = append(b.Write, b.WorkDir)
+		b.Write, b.Caches = append(b.Write, b.WorkDir), string(c.Kind)
 	}
 	if comesWithProgram(e) {
 		resolver := cfg.pathResolver(b)

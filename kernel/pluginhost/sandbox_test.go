@@ -40,33 +40,33 @@ func TestComponentSandbox(t *testing.T) {
 		want      *sandboxpolicy.Policy
 	}{
 		{"a provider without a request", provider, "", requested{}, nil},
-		{"one that requires it", requiring, "", requested{}, &policy{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
-		{"one that requires it and is to have none", requiring, "", requested{Mode: "none"}, &policy{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
-		{"a provider", provider, "", requested{Mode: "strict"}, &policy{Mode: "strict", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
+		{"one that requires it", requiring, "", requested{}, &policy{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w"}}},
+		{"one that requires it and is to have none", requiring, "", requested{Mode: "none"}, &policy{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w"}}},
+		{"a provider", provider, "", requested{Mode: "strict"}, &policy{Mode: "strict", Network: "on", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w"}}},
 		{
 			"with everything", provider, "",
 			requested{Mode: "workspace", Network: "off", Read: []string{"/r"}, Write: []string{"/x"}, Memory: 1, Processes: 2, CPU: 1.5},
 			&policy{
-				Mode: "workspace", Network: "off", WorkDir: "/w", Home: home, Read: []string{"/r"}, Write: []string{"/x", "/w"},
+				Mode: "workspace", Network: "off", WorkDir: "/w", Home: home, Caches: "provider", Read: []string{"/r"}, Write: []string{"/x", "/w"},
 				Memory: 1, Processes: 2, CPU: 1500 * time.Millisecond,
 			},
 		},
-		{"no mode means workspace", provider, "", requested{Network: "off"}, &policy{Mode: "workspace", Network: "off", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
+		{"no mode means workspace", provider, "", requested{Network: "off"}, &policy{Mode: "workspace", Network: "off", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w"}}},
 		{
 			"the needs of a bundled plugin are granted", needing, catalog.FromBundle,
 			requested{Mode: "workspace"},
-			&policy{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w", agent}},
+			&policy{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w", agent}},
 		},
-		{"what others need is not", needing, catalog.FromConfig, requested{Mode: "workspace"}, &policy{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
+		{"what others need is not", needing, catalog.FromConfig, requested{Mode: "workspace"}, &policy{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w"}}},
 		{"a strategy has the best, and no network", strategy, "", requested{}, best},
 		{"an action that needs it has the network", webhook, "", requested{}, &online},
 		{"the user's commands are left alone", script, catalog.FromBundle, requested{}, nil},
 		{
 			"another's word that it runs them frees nothing", script, catalog.FromConfig,
 			requested{},
-			&policy{Mode: "workspace", Network: "on", BestEffort: true, WorkDir: "/w", Home: home, Write: []string{"/w"}},
+			&policy{Mode: "workspace", Network: "on", BestEffort: true, WorkDir: "/w", Home: home, Caches: "hook_action", Write: []string{"/w"}},
 		},
-		{"and confined on request", script, "", requested{Mode: "strict"}, &policy{Mode: "strict", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
+		{"and confined on request", script, "", requested{Mode: "strict"}, &policy{Mode: "strict", Network: "on", WorkDir: "/w", Home: home, Caches: "hook_action", Write: []string{"/w"}}},
 		{"a strategy confined on request cannot write", strategy, "", requested{Mode: "strict"}, &policy{Mode: "strict", Network: "off", WorkDir: "/w", Home: home}},
 		{"a strategy that is to have none", strategy, "", requested{Mode: "none"}, nil},
 	} {

@@ -45,6 +45,9 @@ type Policy struct {
 	WorkDir string
 	// Home is the user's home directory, which is hidden; "" for none.
 	Home string
+	// Caches names the project's own caches of compilers and package managers that the process uses; "" for none. With a
+	// name it may also read the user's toolchains. An agent can poison a cache: what checks its work uses another one.
+	Caches string
 	// Memory limits the data of each process, in bytes. 0: no limit.
 	Memory int64
 	// Processes limits the number of simultaneous processes and threads. 0: no limit.

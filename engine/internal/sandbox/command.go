@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,13 +10,19 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// environment returns the program's environment with the variables that describe its sandbox.
-func environment(b sandboxpolicy.Policy, p sandboxpolicy.Program) []string {
+// environment returns the program's environment with the variables that describe its sandbox, and further ones.
+func environment(b sandboxpolicy.Policy, p sandboxpolicy.Program, further map[string]string) []string {
+	set := map[string]string{ModeVariable: string(b.Mode), tempVariable: p.Temp}
+	maps.Copy(set, further)
 	env := slices.DeleteFunc(slices.Clone(p.Env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return name == ModeVariable || name == tempVariable
+		_, replaced := set[name]
+		return replaced
 	})
-	return append(env, ModeVariable+"="+string(b.Mode), tempVariable+"="+p.Temp)
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		env = append(env, name+"="+set[name])
+	}
+	return env
 }
 
 // withoutLoader removes the variables by which the system's loader could load libraries of an agent into a process that

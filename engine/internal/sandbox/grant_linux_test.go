@@ -123,6 +123,54 @@ func TestBaseHasNoSecret(t *testing.T) {
 	}
 }
 
+// U321: the user's toolchains can be read, but not the home directory or a file beside them. Caches are the project's own
+// and differ for agents and checks; a variable that leads to a granted path stays.
+func TestToolchains(t *testing.T) {
+	root := tree(t)
+	home := filepath.Join(root, "home")
+	for _, dir := range []string{".cargo/registry", ".rustup", ".m2/repository", ".gradle/caches", "mod", "bin"} {
+		testkit.OK(t, os.MkdirAll(filepath.Join(home, dir), 0o700))
+	}
+	env := []string{"PATH=bin:" + home + ":/none:" + filepath.Join(home, "bin"), "GOMODCACHE=" + filepath.Join(home, "mod"), "GOCACHE=" + filepath.Join(root, "granted"), "PIP_CACHE_DIR=" + home}
+	b := sandboxpolicy.Policy{WorkDir: filepath.Join(root, "project"), Home: home, Write: []string{filepath.Join(root, "granted")}, Caches: "provider"}
+	read := toolchains(b, env)
+	slices.Sort(read)
+	var want []string
+	for _, dir := range []string{".cargo/registry", ".m2/repository", ".rustup", "bin", "mod"} {
+		want = append(want, filepath.Join(home, dir))
+	}
+	want = slices.Insert(want, 1, filepath.Join(home, ".gradle/caches"))
+	testkit.Equal(t, want, read)
+
+	dirs, variables, err := makeCaches(b, env)
+	testkit.OK(t, err)
+	caches := dirs[0]
+	testkit.Equal(t, map[string]string{
+		"XDG_CACHE_HOME": caches, "PIP_CACHE_DIR": caches + "/pip", "npm_config_cache": caches + "/npm", "GRADLE_USER_HOME": caches + "/gradle",
+		"GRADLE_RO_DEP_CACHE": filepath.Join(home, ".gradle/caches"),
+	}, variables)
+	if info, err := os.Stat(caches); err != nil || info.Mode().Perm() != 0o700 || !sandboxpolicy.Within(caches, filepath.Join(home, ".cache/agent-pipelines/caches")) {
+		t.Errorf("the caches are in %s: %v, %v", caches, info, err)
+	}
+	b.Caches = "hook_action"
+	if others := testkit.Must(cachesOf(b, env)); others == caches {
+		t.Errorf("checks use the caches of agents: %s", others)
+	}
+	testkit.OK(t, os.WriteFile(filepath.Join(root, "file"), nil, 0o600))
+	var refused *failure.Error
+	if _, err := cachesOf(b, []string{"XDG_CACHE_HOME=" + filepath.Join(root, "file")}); !errors.As(err, &refused) || refused.Kind != failure.SandboxUnavailable || refused.Hint == "" {
+		t.Errorf("caches below a file: %v", err)
+	}
+	if read, dirs := toolchains(sandboxpolicy.Policy{Home: home}, env), testkit.Must(cachesOf(sandboxpolicy.Policy{Home: home}, env)); read != nil || dirs != "" {
+		t.Errorf("a process that runs no commands gets %v and %v", read, dirs)
+	}
+}
+
+func cachesOf(b sandboxpolicy.Policy, env []string) (string, error) {
+	dirs, _, err := makeCaches(b, env)
+	return strings.Join(dirs, " "), err
+}
+
 func TestMounts(t *testing.T) {
 	g := grants{read: []string{"/a", "/a/b/c", "/proc", "/usr"}, write: []string{"/a/b", "/home/u/project"}}
 	got := mounts(sandboxpolicy.Policy{Home: "/home/u"}, g, &guard{})

@@ -171,7 +171,12 @@ func (s *Sandbox) wrap(ctx context.Context, b sandboxpolicy.Policy, got sandboxp
 		Network: b.Network, Seccomp: got.Seccomp, Landlock: got.Landlock,
 		Memory: b.Memory, CPU: seconds(b.CPU),
 	}
-	c.Env, o.Loader = withoutLoader(environment(b, p))
+	caches, variables, err := makeCaches(b, p.Env)
+	if err != nil {
+		return nil, err
+	}
+	b.Read, b.Write = slices.Concat(b.Read, toolchains(b, p.Env)), slices.Concat(b.Write, caches)
+	c.Env, o.Loader = withoutLoader(environment(b, p, variables))
 	o.Exec = p.Path
 	if p.File != nil {
 		o.Exec = pass(c, p.File)

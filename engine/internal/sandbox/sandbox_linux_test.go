@@ -119,8 +119,8 @@ func TestWrapCanBeCancelled(t *testing.T) {
 
 // The environment describes the program's own sandbox, not an outer one.
 func TestEnvironment(t *testing.T) {
-	got := environment(sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}, sandboxpolicy.Program{Env: []string{"A=1", "TMPDIR=/tmp", "AGENT_PIPELINES_SANDBOX=workspace"}, Temp: "/t"})
-	testkit.Equal(t, []string{"A=1", "AGENT_PIPELINES_SANDBOX=strict", "TMPDIR=/t"}, got)
+	got := environment(sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}, sandboxpolicy.Program{Env: []string{"A=1", "TMPDIR=/tmp", "AGENT_PIPELINES_SANDBOX=workspace", "GOCACHE=/c"}, Temp: "/t"}, map[string]string{"GOCACHE": "/own"})
+	testkit.Equal(t, []string{"A=1", "AGENT_PIPELINES_SANDBOX=strict", "GOCACHE=/own", "TMPDIR=/t"}, got)
 }
 
 // Without an available sandbox, a best-effort policy starts the program unchanged.

@@ -1,0 +1,77 @@
+package sandbox
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Toolchains lists where compilers, interpreters, package managers and installed packages lie outside of the system's
+// directories, as [sdk.Needs] writes paths. Files that may hold credentials, such as ~/.npmrc, ~/.cargo/credentials.toml and
+// ~/.m2/settings.xml, are not below them. Sources: the manuals of the programs.
+var Toolchains = []Place{
+	{"Go", []string{"${GOROOT}", "${GOMODCACHE}", "${GOPATH}/pkg/mod", "${GOPATH}/bin", "~/go/pkg/mod", "~/go/bin", "~/sdk"}},
+	{"Node.js", []string{"${NVM_DIR}", "~/.nvm", "${VOLTA_HOME}", "~/.volta", "${FNM_DIR}", "~/.fnm", "~/.local/share/fnm", "~/.nodenv", "${PNPM_HOME}", "~/.local/share/pnpm", "~/.bun", "~/.deno"}},
+	{"Python", []string{"${VIRTUAL_ENV}", "${CONDA_PREFIX}", "${PYENV_ROOT}", "~/.pyenv", "~/.local/lib", "~/.local/share/uv", "~/.local/share/pipx", "~/miniconda3", "~/miniforge3", "~/anaconda3"}},
+	{"Rust", []string{
+		"${RUSTUP_HOME}", "~/.rustup", "${CARGO_HOME}/bin", "${CARGO_HOME}/registry", "${CARGO_HOME}/git", "${CARGO_HOME}/env",
+		"~/.cargo/bin", "~/.cargo/registry", "~/.cargo/git", "~/.cargo/env",
+	}},
+	{"Java", []string{"${JAVA_HOME}", "${SDKMAN_DIR}", "~/.sdkman", "~/.jdks", "~/.m2/repository", "~/.m2/wrapper", "~/.gradle/caches", "~/.gradle/wrapper", "~/.gradle/jdks"}},
+	{"version managers", []string{"${ASDF_DATA_DIR}", "~/.asdf", "${MISE_DATA_DIR}", "~/.local/share/mise", "~/.local/bin"}},
+}
+
+// cacheVariables maps the variables that name a program's cache to its directory below the project's caches. "" is all of
+// them: many programs make their own directory in XDG_CACHE_HOME.
+var cacheVariables = map[string]string{
+	"XDG_CACHE_HOME": "", "GOCACHE": "go-build", "PIP_CACHE_DIR": "pip", "npm_config_cache": "npm", "GRADLE_USER_HOME": "gradle",
+}
+
+// toolchains returns the existing paths of [Toolchains] and of the environment's PATH for a policy with Caches. The home
+// directory and what contains it are never among them.
+func toolchains(b sandboxpolicy.Policy, env []string) []string {
+	if b.Caches == "" {
+		return nil
+	}
+	asked := filepath.SplitList(lookup(env, "PATH"))
+	for _, place := range Toolchains {
+		asked = append(asked, place.Paths...)
+	}
+	resolver := sandboxpolicy.Resolver{Home: b.Home, Variable: func(name string) string { return lookup(env, name) }}
+	homes := existing(b.Home)
+	return slices.DeleteFunc(resolver.ResolveNeeds(asked), func(path string) bool {
+		return slices.ContainsFunc(homes, func(home string) bool { return sandboxpolicy.Within(home, path) })
+	})
+}
+
+// makeCaches makes the directory for the caches of a policy, and returns it with the variables that lead there. A variable
+// that leads to a writable path stays as it is.
+func makeCaches(b sandboxpolicy.Policy, env []string) (dirs []string, variables map[string]string, err error) {
+	base := cmp.Or(lookup(env, "XDG_CACHE_HOME"), filepath.Join(b.Home, ".cache"))
+	if b.Caches == "" || !filepath.IsAbs(base) {
+		return nil, nil, nil
+	}
+	project := sha256.Sum256([]byte(b.WorkDir))
+	dir := filepath.Join(base, "agent-pipelines", "caches", hex.EncodeToString(project[:8]), b.Caches)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, failure.New(failure.SandboxUnavailable, "no directory for the caches of compilers and package managers: %w", err).
+			WithHint("set XDG_CACHE_HOME to a directory that you may write")
+	}
+	variables = map[string]string{}
+	for name, below := range cacheVariables {
+		now := lookup(env, name)
+		if !slices.ContainsFunc(b.Write, func(granted string) bool { return sandboxpolicy.Within(now, granted) }) {
+			variables[name] = filepath.Join(dir, below)
+		}
+	}
+	if installed := existing(filepath.Join(b.Home, ".gradle", "caches")); len(installed) > 0 {
+		variables["GRADLE_RO_DEP_CACHE"] = installed[0]
+	}
+	return []string{dir}, variables, nil
+}
