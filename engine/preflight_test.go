@@ -61,17 +61,22 @@ func TestChecksBeforeWork(t *testing.T) {
 	}
 }
 
-// confinedProvider is a provider that requires a sandbox, which no in-process provider can have.
-type confinedProvider struct{ agent }
+// confinedProvider is a provider that wants a sandbox, which no in-process provider can have.
+type confinedProvider struct {
+	agent
+	name   string
+	traits sdk.ProviderTraits
+}
 
 func (i confinedProvider) Describe() sdk.Component {
 	c := i.agent.Describe()
-	c.Name, c.Provider = "needy", &sdk.ProviderTraits{RequiresSandbox: true}
+	c.Name, c.Provider = i.name, &i.traits
 	return c
 }
 
 // U266: a sandbox for an in-process provider is refused before anything is written, whether from options, file or the
-// provider. The built-in strategies need no sandbox, and a node may disable its sandbox.
+// provider. The built-in strategies need no sandbox, and a node may disable its sandbox. U321: a provider that is confined
+// by default runs without a sandbox if the user says so, and not if the pipeline does.
 func TestInProcessProviderSandbox(t *testing.T) {
 	for name, tt := range map[string]struct {
 		policy, node string
@@ -82,9 +87,12 @@ func TestInProcessProviderSandbox(t *testing.T) {
 		"file":         {"policy: {sandbox: strict}", "provider: agent", nil, "provider agent is part of this program"},
 		"the provider": {"", "provider: needy", nil, "needy"},
 		"without":      {"policy: {sandbox: strict}", "provider: agent, policy: {sandbox: none}", nil, ""},
+		"the default":  {"policy: {sandbox: none}", "provider: runner", nil, "provider runner runs what a model asks for, and is confined unless you say otherwise: "},
+		"the user":     {"", "provider: runner", &plan.Sandbox{Mode: plan.SandboxNone}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := probeEngine(t, t.TempDir(), agent{}, engine.WithProvider(confinedProvider{}))
+			e := probeEngine(t, t.TempDir(), agent{}, engine.WithProvider(confinedProvider{name: "needy", traits: sdk.ProviderTraits{RequiresSandbox: true}}),
+				engine.WithProvider(confinedProvider{name: "runner", traits: sdk.ProviderTraits{ConfinedByDefault: true}}))
 			o := engine.RunOptions{Text: "name: p\n" + tt.policy + "\nnodes: [{id: a, prompt: x, " + tt.node + "}]\n", Session: "s", Sandbox: tt.sandbox}
 			err := completed(e.Run(t.Context(), o))
 			if tt.refused == "" {

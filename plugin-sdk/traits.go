@@ -49,6 +49,9 @@ type ProviderTraits struct {
 	// RequiresSandbox states that the provider runs only in isolation. The kernel uses at least the
 	// sandbox mode workspace, or refuses to start the provider.
 	RequiresSandbox bool `json:"requires_sandbox,omitempty"`
+	// ConfinedByDefault states that the provider itself executes what a model asks for. The kernel uses the sandbox mode
+	// workspace, or refuses to start the provider, unless the user asks for another mode.
+	ConfinedByDefault bool `json:"confined_by_default,omitempty"`
 	// NestedSandbox states that the agent has its own sandbox, which cannot run inside the kernel's sandbox.
 	NestedSandbox bool `json:"nested_sandbox,omitempty"`
 }

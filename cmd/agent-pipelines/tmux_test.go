@@ -41,8 +41,8 @@ func privateTmux(env *testscript.Env) error {
 const terminalProgram = "atterminal"
 
 // runAtTerminal runs a command at a new pseudo terminal: atterminal <file with the typed text> <program> <argument>...
-// Its standard output stays the caller's. The file "terminal" gets all that the terminal shows; testscript's ttyout loses
-// what nobody had read when the command ended. The exit code is the command's.
+// Its standard output stays the caller's. The file "terminal" gets all that the terminal shows; testscript's ttyout lacks
+// the text that was still unread when the command ended. The exit code is the command's.
 func runAtTerminal(_, _ string, args []string) (exit int, err error) {
 	typed, err := os.ReadFile(args[0])
 	if err != nil {
@@ -62,7 +62,7 @@ func runAtTerminal(_, _ string, args []string) (exit int, err error) {
 	if _, err := terminal.Write(append(typed, endOfInput)); err != nil {
 		return 0, err
 	}
-	if _, err := io.Copy(shown, terminal); err != nil && !errors.Is(err, syscall.EIO) { // on Linux, EIO ends a terminal that nobody has open
+	if _, err := io.Copy(shown, terminal); err != nil && !errors.Is(err, syscall.EIO) { // Linux reports EIO when the last process has closed the terminal
 		return 0, err
 	}
 	if err := cmd.Wait(); cmd.ProcessState == nil {

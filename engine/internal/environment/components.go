@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -37,9 +38,7 @@ func (e *Environment) Components(host *pluginhost.Host, p *plan.Plan, configs Pr
 
 // Provider implements effect.Providers.
 func (c Components) Provider(ctx context.Context, name string, node *plan.Node, write ...string) (sdk.Provider, error) {
-	if c.ProviderOverride != "" && name != plan.ProviderCommand { // the provider named command calls no model
-		name = c.ProviderOverride
-	}
+	name = c.providerName(name)
 	use, err := c.use(ctx, sdk.KindProvider, name, node)
 	if err != nil {
 		return nil, err
@@ -154,10 +153,46 @@ func (c Components) use(ctx context.Context, kind sdk.Kind, name string, node *p
 		}
 		use.Read = []string{stages}
 	}
-	if use.Sandbox, err = c.Sandboxes.Resolve(ctx, c.Host, kind, name, policy.Sandbox); err != nil {
+	as, owner := c.confinedAs(ctx, kind, name, node)
+	if use.Sandbox, err = c.Sandboxes.Resolve(ctx, c.Host, as, owner, policy.Sandbox); err != nil {
 		return use, err
 	}
-	return use, c.Host.CheckSandbox(ctx, kind, name, use)
+	err = c.Host.CheckSandbox(ctx, kind, name, use)
+	if f, ok := errors.AsType[*failure.Error](err); ok && f.Kind == failure.SandboxUnavailable && as == sdk.KindProvider && isConfinedByDefault(ctx, c.Host, owner) {
+		return use, failure.New(f.Kind, "provider %s runs what a model asks for, and is confined unless you say otherwise: %s", owner, f.Message).
+			WithHint("%s. Without protection: %s none, or `sandbox: none` in your config.yaml", f.Hint, failure.Option("sandbox"))
+	}
+	return use, err
+}
+
+// confinedAs returns the component whose sandbox settings apply to a component. A check runs what an agent wrote, and is
+// confined as the provider of its node. A check of the session is confined as the first confined provider.
+func (c Components) confinedAs(ctx context.Context, kind sdk.Kind, name string, node *plan.Node) (sdk.Kind, string) {
+	if kind != sdk.KindHookAction || name != plan.ActionCheck {
+		return kind, name
+	}
+	if node != nil && node.Provider != nil {
+		return sdk.KindProvider, c.providerName(node.Provider.Type)
+	}
+	for n := range c.Plan.All() {
+		if n.Provider == nil {
+			continue
+		}
+		provider := c.providerName(n.Provider.Type)
+		if d, _ := c.Sandboxes.RequestedSandbox(ctx, c.Host, sdk.KindProvider, provider, c.Plan.EffectivePolicy(n).Sandbox); d.IsRequested() {
+			return sdk.KindProvider, provider
+		}
+	}
+	return kind, name
+}
+
+// providerName returns the provider that runs instead of the named one, if there is an override. The provider named
+// command calls no model and stays.
+func (c Components) providerName(name string) string {
+	if name == plan.ProviderCommand {
+		return name
+	}
+	return cmp.Or(c.ProviderOverride, name)
 }
 
 // parseEnvPolicy decodes policy.env: one word or a list of names.
@@ -225,7 +260,8 @@ func (c Components) Confinement(ctx context.Context, providers map[string]event.
 		if err != nil || component.Provider == nil && (component.Needs == nil || !component.Needs.Commands) {
 			return
 		}
-		d, _ := c.Sandboxes.RequestedSandbox(ctx, c.Host, kind, component.Name, c.Plan.EffectivePolicy(n).Sandbox)
+		as, owner := c.confinedAs(ctx, kind, component.Name, n)
+		d, _ := c.Sandboxes.RequestedSandbox(ctx, c.Host, as, owner, c.Plan.EffectivePolicy(n).Sandbox)
 		if d.IsRequested() || component.Provider != nil && component.Provider.RequiresSandbox {
 			confined, exposed = true, exposed || c.Sandboxes.paths.Grants(slices.Concat(d.Read, d.Write), path)
 		} else {
@@ -236,7 +272,7 @@ func (c Components) Confinement(ctx context.Context, providers map[string]event.
 		if n.Provider == nil {
 			continue
 		}
-		add(sdk.KindProvider, cmp.Or(c.ProviderOverride, n.Provider.Type), n)
+		add(sdk.KindProvider, c.providerName(n.Provider.Type), n)
 		add(sdk.KindTermination, n.Termination.Type(), n)
 		if len(n.Checks) > 0 {
 			add(sdk.KindHookAction, plan.ActionCheck, n)

@@ -69,7 +69,16 @@ func (s SandboxSettings) RequestedSandbox(ctx context.Context, host *pluginhost.
 	if kind == sdk.KindProvider {
 		requested = func(set settings.Settings) *plan.Sandbox { return providerSandbox(ctx, host, set, name) }
 	}
-	return restrict(s.run.WithDefaults(requested(s.user)), author.WithDefaults(requested(s.project)), s.trusted)
+	d, ignored = restrict(s.run.WithDefaults(requested(s.user)), author.WithDefaults(requested(s.project)), s.trusted)
+	if d.Mode == "" && kind == sdk.KindProvider && isConfinedByDefault(ctx, host, name) {
+		d.Mode = plan.SandboxWorkspace
+	}
+	return d, ignored
+}
+
+func isConfinedByDefault(ctx context.Context, host *pluginhost.Host, provider string) bool {
+	component, err := host.Component(ctx, sdk.KindProvider, provider)
+	return err == nil && component.Provider != nil && component.Provider.ConfinedByDefault
 }
 
 // providerSandbox returns a settings file's sandbox for a provider.

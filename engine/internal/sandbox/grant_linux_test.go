@@ -123,7 +123,7 @@ func TestBaseHasNoSecret(t *testing.T) {
 	}
 }
 
-// U321: the user's toolchains can be read, but not the home directory or a file beside them. Caches are the project's own
+// U321: the user's toolchains can be read, but not the home directory or another file in it. Caches are the project's own
 // and differ for agents and checks; a variable that leads to a granted path stays.
 func TestToolchains(t *testing.T) {
 	root := tree(t)
@@ -153,20 +153,20 @@ func TestToolchains(t *testing.T) {
 		t.Errorf("the caches are in %s: %v, %v", caches, info, err)
 	}
 	b.Caches = "hook_action"
-	if others := testkit.Must(cachesOf(b, env)); others == caches {
+	if others := testkit.Must(cacheDir(b, env)); others == caches {
 		t.Errorf("checks use the caches of agents: %s", others)
 	}
 	testkit.OK(t, os.WriteFile(filepath.Join(root, "file"), nil, 0o600))
 	var refused *failure.Error
-	if _, err := cachesOf(b, []string{"XDG_CACHE_HOME=" + filepath.Join(root, "file")}); !errors.As(err, &refused) || refused.Kind != failure.SandboxUnavailable || refused.Hint == "" {
+	if _, err := cacheDir(b, []string{"XDG_CACHE_HOME=" + filepath.Join(root, "file")}); !errors.As(err, &refused) || refused.Kind != failure.SandboxUnavailable || refused.Hint == "" {
 		t.Errorf("caches below a file: %v", err)
 	}
-	if read, dirs := toolchains(sandboxpolicy.Policy{Home: home}, env), testkit.Must(cachesOf(sandboxpolicy.Policy{Home: home}, env)); read != nil || dirs != "" {
+	if read, dirs := toolchains(sandboxpolicy.Policy{Home: home}, env), testkit.Must(cacheDir(sandboxpolicy.Policy{Home: home}, env)); read != nil || dirs != "" {
 		t.Errorf("a process that runs no commands gets %v and %v", read, dirs)
 	}
 }
 
-func cachesOf(b sandboxpolicy.Policy, env []string) (string, error) {
+func cacheDir(b sandboxpolicy.Policy, env []string) (string, error) {
 	dirs, _, err := makeCaches(b, env)
 	return strings.Join(dirs, " "), err
 }

@@ -115,7 +115,7 @@ func reporting(r sdk.Reporting) string {
 }
 
 func sandbox(t sdk.ProviderTraits) string {
-	required := choose(t.RequiresSandbox, "required", "not required")
+	required := choose(t.RequiresSandbox, "required", choose(t.ConfinedByDefault, "workspace by default", "not required"))
 	if t.NestedSandbox {
 		return required + ", brings its own"
 	}

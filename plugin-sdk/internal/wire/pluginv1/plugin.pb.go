@@ -1034,25 +1034,26 @@ func (x *Needs) GetEnvironment() []string {
 
 // An unset trait means that the provider cannot.
 type ProviderTraits struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	Models          []string               `protobuf:"bytes,1,rep,name=models,proto3" json:"models,omitempty"` // known to work
-	DefaultModel    string                 `protobuf:"bytes,2,opt,name=default_model,json=defaultModel,proto3" json:"default_model,omitempty"`
-	Locality        Locality               `protobuf:"varint,3,opt,name=locality,proto3,enum=agentpipelines.plugin.v1.Locality" json:"locality,omitempty"`
-	GatedTools      bool                   `protobuf:"varint,4,opt,name=gated_tools,json=gatedTools,proto3" json:"gated_tools,omitempty"` // asks by tool_call and obeys the verdict
-	ReasoningEffort bool                   `protobuf:"varint,5,opt,name=reasoning_effort,json=reasoningEffort,proto3" json:"reasoning_effort,omitempty"`
-	RequiresSandbox bool                   `protobuf:"varint,6,opt,name=requires_sandbox,json=requiresSandbox,proto3" json:"requires_sandbox,omitempty"`
-	NestedSandbox   bool                   `protobuf:"varint,7,opt,name=nested_sandbox,json=nestedSandbox,proto3" json:"nested_sandbox,omitempty"`
-	ModelChoice     ModelChoice            `protobuf:"varint,8,opt,name=model_choice,json=modelChoice,proto3,enum=agentpipelines.plugin.v1.ModelChoice" json:"model_choice,omitempty"`
-	Efforts         []string               `protobuf:"bytes,9,rep,name=efforts,proto3" json:"efforts,omitempty"` // values of its effort setting, weakest first
-	DefaultEffort   string                 `protobuf:"bytes,10,opt,name=default_effort,json=defaultEffort,proto3" json:"default_effort,omitempty"`
-	ObservedTools   bool                   `protobuf:"varint,11,opt,name=observed_tools,json=observedTools,proto3" json:"observed_tools,omitempty"`    // reports by observed_call the calls that its agent makes without asking
-	Usage           Reporting              `protobuf:"varint,12,opt,name=usage,proto3,enum=agentpipelines.plugin.v1.Reporting" json:"usage,omitempty"` // tokens
-	Cost            Reporting              `protobuf:"varint,13,opt,name=cost,proto3,enum=agentpipelines.plugin.v1.Reporting" json:"cost,omitempty"`   // cost_usd
-	Resume          bool                   `protobuf:"varint,14,opt,name=resume,proto3" json:"resume,omitempty"`                                       // saves checkpoints and resumes from one
-	SoftCancel      bool                   `protobuf:"varint,15,opt,name=soft_cancel,json=softCancel,proto3" json:"soft_cancel,omitempty"`             // a cancelled attempt leaves no process running and returns partial results
-	ContextTokens   int64                  `protobuf:"varint,16,opt,name=context_tokens,json=contextTokens,proto3" json:"context_tokens,omitempty"`    // context size of the default model, 0: unknown
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	Models            []string               `protobuf:"bytes,1,rep,name=models,proto3" json:"models,omitempty"` // known to work
+	DefaultModel      string                 `protobuf:"bytes,2,opt,name=default_model,json=defaultModel,proto3" json:"default_model,omitempty"`
+	Locality          Locality               `protobuf:"varint,3,opt,name=locality,proto3,enum=agentpipelines.plugin.v1.Locality" json:"locality,omitempty"`
+	GatedTools        bool                   `protobuf:"varint,4,opt,name=gated_tools,json=gatedTools,proto3" json:"gated_tools,omitempty"` // asks by tool_call and obeys the verdict
+	ReasoningEffort   bool                   `protobuf:"varint,5,opt,name=reasoning_effort,json=reasoningEffort,proto3" json:"reasoning_effort,omitempty"`
+	RequiresSandbox   bool                   `protobuf:"varint,6,opt,name=requires_sandbox,json=requiresSandbox,proto3" json:"requires_sandbox,omitempty"`
+	NestedSandbox     bool                   `protobuf:"varint,7,opt,name=nested_sandbox,json=nestedSandbox,proto3" json:"nested_sandbox,omitempty"`
+	ModelChoice       ModelChoice            `protobuf:"varint,8,opt,name=model_choice,json=modelChoice,proto3,enum=agentpipelines.plugin.v1.ModelChoice" json:"model_choice,omitempty"`
+	Efforts           []string               `protobuf:"bytes,9,rep,name=efforts,proto3" json:"efforts,omitempty"` // values of its effort setting, weakest first
+	DefaultEffort     string                 `protobuf:"bytes,10,opt,name=default_effort,json=defaultEffort,proto3" json:"default_effort,omitempty"`
+	ObservedTools     bool                   `protobuf:"varint,11,opt,name=observed_tools,json=observedTools,proto3" json:"observed_tools,omitempty"`               // reports by observed_call the calls that its agent makes without asking
+	Usage             Reporting              `protobuf:"varint,12,opt,name=usage,proto3,enum=agentpipelines.plugin.v1.Reporting" json:"usage,omitempty"`            // tokens
+	Cost              Reporting              `protobuf:"varint,13,opt,name=cost,proto3,enum=agentpipelines.plugin.v1.Reporting" json:"cost,omitempty"`              // cost_usd
+	Resume            bool                   `protobuf:"varint,14,opt,name=resume,proto3" json:"resume,omitempty"`                                                  // saves checkpoints and resumes from one
+	SoftCancel        bool                   `protobuf:"varint,15,opt,name=soft_cancel,json=softCancel,proto3" json:"soft_cancel,omitempty"`                        // a cancelled attempt leaves no process running and returns partial results
+	ContextTokens     int64                  `protobuf:"varint,16,opt,name=context_tokens,json=contextTokens,proto3" json:"context_tokens,omitempty"`               // context size of the default model, 0: unknown
+	ConfinedByDefault bool                   `protobuf:"varint,17,opt,name=confined_by_default,json=confinedByDefault,proto3" json:"confined_by_default,omitempty"` // runs what a model asks for: confined unless the user asks for another mode
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *ProviderTraits) Reset() {
@@ -1195,6 +1196,13 @@ func (x *ProviderTraits) GetContextTokens() int64 {
 		return x.ContextTokens
 	}
 	return 0
+}
+
+func (x *ProviderTraits) GetConfinedByDefault() bool {
+	if x != nil {
+		return x.ConfinedByDefault
+	}
+	return false
 }
 
 type InitRequest struct {
@@ -4481,7 +4489,7 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\bcommands\x18\x02 \x01(\bR\bcommands\x12\x12\n" +
 	"\x04read\x18\x03 \x03(\tR\x04read\x12\x14\n" +
 	"\x05write\x18\x04 \x03(\tR\x05write\x12 \n" +
-	"\venvironment\x18\x05 \x03(\tR\venvironment\"\xb1\x05\n" +
+	"\venvironment\x18\x05 \x03(\tR\venvironment\"\xe1\x05\n" +
 	"\x0eProviderTraits\x12\x16\n" +
 	"\x06models\x18\x01 \x03(\tR\x06models\x12#\n" +
 	"\rdefault_model\x18\x02 \x01(\tR\fdefaultModel\x12>\n" +
@@ -4501,7 +4509,8 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06resume\x18\x0e \x01(\bR\x06resume\x12\x1f\n" +
 	"\vsoft_cancel\x18\x0f \x01(\bR\n" +
 	"softCancel\x12%\n" +
-	"\x0econtext_tokens\x18\x10 \x01(\x03R\rcontextTokens\"\xa7\x01\n" +
+	"\x0econtext_tokens\x18\x10 \x01(\x03R\rcontextTokens\x12.\n" +
+	"\x13confined_by_default\x18\x11 \x01(\bR\x11confinedByDefault\"\xa7\x01\n" +
 	"\vInitRequest\x12D\n" +
 	"\tcomponent\x18\x01 \x01(\v2&.agentpipelines.plugin.v1.ComponentRefR\tcomponent\x12\x19\n" +
 	"\bwork_dir\x18\x02 \x01(\tR\aworkDir\x12\x1d\n" +
