@@ -57,6 +57,8 @@ type KernelStartData struct {
 	// means that the run can ask the user, and that one of them can read the user's signing key.
 	Confined    bool `json:"confined,omitempty"`
 	Unprotected bool `json:"unprotected,omitempty"`
+	// Sandboxes are the modes of providers that have a sandbox, or are confined by default and are not ("none").
+	Sandboxes map[string]string `json:"sandboxes,omitempty"`
 }
 
 // SessionImportedData is a state rebuilt from damaged or foreign files; the fold restarts from it.

@@ -251,10 +251,18 @@ func ExpandStages(p *plan.Plan, providers map[string]event.Provider) []*plan.Nod
 	return stages
 }
 
-// Confinement returns whether a sandbox is requested for one of the plan's processes that an agent controls, and whether
-// one of these processes can read a path. These processes are the providers, and the components that run the user's
-// commands, because an agent may have changed the commands. path is absolute. providers are those of the plan's blocks.
-func (c Components) Confinement(ctx context.Context, providers map[string]event.Provider, path string) (confined, exposed bool) {
+// Confinement describes the sandboxes of a plan's processes that an agent controls. These are the providers, and the
+// components that run the user's commands, because an agent may have changed the commands.
+type Confinement struct {
+	// Confined means that one of them has a sandbox, Exposed that one of them can read a certain path.
+	Confined, Exposed bool
+	// Modes are the modes of providers that have a sandbox or are confined by default.
+	Modes map[string]string
+}
+
+// Confinement describes the sandboxes of the plan's processes. path is absolute. providers are those of the plan's blocks.
+func (c Components) Confinement(ctx context.Context, providers map[string]event.Provider, path string) Confinement {
+	found := Confinement{Modes: map[string]string{}}
 	add := func(kind sdk.Kind, name string, n *plan.Node) {
 		component, err := c.Host.Component(ctx, kind, name)
 		if err != nil || component.Provider == nil && (component.Needs == nil || !component.Needs.Commands) {
@@ -262,11 +270,16 @@ func (c Components) Confinement(ctx context.Context, providers map[string]event.
 		}
 		as, owner := c.confinedAs(ctx, kind, component.Name, n)
 		d, _ := c.Sandboxes.RequestedSandbox(ctx, c.Host, as, owner, c.Plan.EffectivePolicy(n).Sandbox)
-		if d.IsRequested() || component.Provider != nil && component.Provider.RequiresSandbox {
-			confined, exposed = true, exposed || c.Sandboxes.paths.Grants(slices.Concat(d.Read, d.Write), path)
-		} else {
-			exposed = true
+		traits := cmp.Or(component.Provider, &sdk.ProviderTraits{})
+		mode := plan.SandboxNone
+		if d.IsRequested() || traits.RequiresSandbox {
+			mode = cmp.Or(d.Complete().Mode, plan.SandboxWorkspace)
 		}
+		if component.Provider != nil && (mode != plan.SandboxNone || traits.ConfinedByDefault) {
+			found.Modes[component.Name] = string(mode)
+		}
+		found.Confined = found.Confined || mode != plan.SandboxNone
+		found.Exposed = found.Exposed || mode == plan.SandboxNone || c.Sandboxes.paths.Grants(slices.Concat(d.Read, d.Write), path)
 	}
 	for _, n := range ExpandStages(c.Plan, providers) {
 		if n.Provider == nil {
@@ -281,5 +294,5 @@ func (c Components) Confinement(ctx context.Context, providers map[string]event.
 	for h := range c.Plan.Hooks() {
 		add(sdk.KindHookAction, h.Action, nil)
 	}
-	return confined, exposed
+	return found
 }

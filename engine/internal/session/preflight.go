@@ -243,8 +243,7 @@ func (s *setup) checkResumable(ctx context.Context, st state.State, recovered *r
 		}
 	}
 	s.providers = st.Providers
-	confined, _ := s.confinement(ctx)
-	st.Confined = st.Confined || confined
+	st.Confined = st.Confined || s.confinement(ctx).Confined
 	if _, faults := s.readResolutions(st); len(faults) > 0 {
 		return s.handle.env.RedactDiagnostics(faults)
 	}

@@ -231,8 +231,9 @@ func (r *run) awaitFencedOwner(ctx context.Context) error {
 func (r *run) kernelStart(ctx context.Context) event.KernelStartData {
 	d := r.session.lease.kernelStartData()
 	d.Waits = r.waits
-	confined, exposed := r.session.setup.confinement(ctx)
-	d.Confined, d.Unprotected = confined, exposed && asks(r.session.setup.plan)
+	confinement := r.session.setup.confinement(ctx)
+	d.Confined, d.Unprotected = confinement.Confined, confinement.Exposed && asks(r.session.setup.plan)
+	d.Sandboxes = confinement.Modes
 	for _, c := range r.hooks.Callbacks {
 		d.Callbacks = append(d.Callbacks, string(c.Point))
 	}

@@ -179,9 +179,8 @@ func (s *setup) loadPlan(fromBash bool) error {
 	return s.setPlan(p)
 }
 
-// confinement returns whether a sandbox is requested for an agent of the session, and whether an agent can read the
-// user's signing key.
-func (s *setup) confinement(ctx context.Context) (confined, exposed bool) {
+// confinement describes the sandboxes of the session's agents. The user's signing key is exposed if an agent can read it.
+func (s *setup) confinement(ctx context.Context) environment.Confinement {
 	return s.components().Confinement(ctx, s.providers, signing.UserKeys().Dir())
 }
 

@@ -10,10 +10,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// IsolationLines returns one line for each distinct pair of plugin and isolation. Processes whose isolation was not
-// requested are listed only if the system lacks a mechanism.
+// IsolationLines returns one line for each distinct pair of plugin and isolation, and "none" if no process has a requested
+// isolation. Processes whose isolation was not requested are listed only if the system lacks a mechanism.
 func IsolationLines(processes []event.PluginData) []string {
 	var lines []string
+	if len(processes) > 0 && !slices.ContainsFunc(processes, func(p event.PluginData) bool { return p.Sandbox != nil && !p.Sandbox.Unasked }) {
+		lines = append(lines, string(plan.SandboxNone))
+	}
 	for _, p := range processes {
 		s := p.Sandbox
 		if s == nil || s.Unasked && len(s.Lacks) == 0 {

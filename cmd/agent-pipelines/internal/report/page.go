@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/timeline"
@@ -147,6 +148,9 @@ func (c *Collector) head(p *page) {
 	add("Events", screen.Count(s.Events))
 	add("Directory", s.Dir)
 	add("Damage", s.Damage)
+	for _, text := range cli.IsolationLines(s.Plugins) {
+		add("Sandbox", text)
+	}
 	add("Measured", screen.Unmeasured(s.Unmeasured))
 	if s.Deliverable != nil {
 		add("Delivered", s.Deliverable.Artifact)

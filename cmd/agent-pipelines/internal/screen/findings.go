@@ -2,9 +2,12 @@ package screen
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 // lateDelivery reports a late delivery.
@@ -63,16 +66,23 @@ func Unmeasured(checks []string) string {
 	return "nothing: no command for " + Clean(strings.Join(checks, ", ")) + "; name it under commands: in .claude/config.yaml, or with --command test='...'"
 }
 
-// kernelStarted says once per kernel that answers are not protected.
+// kernelStarted says once per kernel which sandboxes are in force, and whether answers are protected.
 func kernelStarted(at place, d event.KernelStartData) []string {
-	switch {
-	case d.Unprotected:
-		return []string{"  ⚠ Without a sandbox, an agent can read your key and answer for you (--sandbox workspace prevents it)."}
-	case at.verbose:
-		return []string{"  · " + Details(*at.Event)}
-	default:
-		return nil
+	var lines []string
+	for _, provider := range slices.Sorted(maps.Keys(d.Sandboxes)) {
+		line := fmt.Sprintf("  · Sandbox of %s: %s", provider, d.Sandboxes[provider])
+		if d.Sandboxes[provider] == string(plan.SandboxNone) {
+			line = fmt.Sprintf("  ⚠ No sandbox: %s executes what a model asks for with your rights.", provider)
+		}
+		lines = append(lines, line)
 	}
+	if d.Unprotected {
+		lines = append(lines, "  ⚠ Without a sandbox, an agent can read your key and answer for you (--sandbox workspace prevents it).")
+	}
+	if len(lines) == 0 && at.verbose {
+		return []string{"  · " + Details(*at.Event)}
+	}
+	return lines
 }
 
 // secretFound reports a secret in a file that an agent wrote.
