@@ -9,6 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/signing"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/verification"
 	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -31,7 +32,7 @@ type RepairOptions = session.RepairOptions
 type Repair = session.Repair
 
 // Verification is the result of the check of a session's journal.
-type Verification = session.Verification
+type Verification = verification.Verification
 
 // Keys are the keys that sign a user's messages to sessions, and the keys that the user trusts.
 type Keys = signing.Keys

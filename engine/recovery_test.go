@@ -170,6 +170,7 @@ func TestAnyDamage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t, w.root, agent{})
 			testkit.OK(t, w.restore(w.files["events.jsonl"], true))
+			testkit.Must(e.Verify(t.Context(), "demo", true))
 			truth, err := e.Repair(t.Context(), engine.RepairOptions{Session: "demo", DryRun: true})
 			if err != nil || !truth.Intact {
 				t.Fatalf("%+v, %v", truth, err)
@@ -180,6 +181,7 @@ func TestAnyDamage(t *testing.T) {
 				if err := w.restore(journal, withState); err != nil {
 					t.Fatal(err)
 				}
+				testkit.Must(e.Verify(context.Background(), "demo", true)) // otherwise a repair of readable lines is refused
 				r, err := e.Repair(t.Context(), engine.RepairOptions{Session: "demo", DryRun: true})
 				if err != nil {
 					if f := failure.From(err); withState || f.Hint == "" || f.Kind != failure.StateCorrupt && f.Kind != failure.SessionState {

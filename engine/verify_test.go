@@ -36,7 +36,11 @@ func TestHeadOfSession(t *testing.T) {
 		resumes bool
 	}{
 		{"untouched", func(*testing.T, string, string) {}, "", true},
-		{"missing", func(t *testing.T, head, _ string) { testkit.OK(t, os.Remove(head)) }, "head_missing", true},
+		{"missing", func(t *testing.T, head, dir string) {
+			testkit.OK(t, os.Remove(head))
+			testkit.OK(t, os.Remove(filepath.Join(dir, "head.json")))
+		}, "head_missing", true},
+		{"missing, with its copy", func(t *testing.T, head, _ string) { testkit.OK(t, os.Remove(head)) }, "", true},
 		{"edited", func(t *testing.T, head, _ string) { edit(t, head) }, "head_invalid", false},
 		{"no JSON", func(t *testing.T, head, _ string) { testkit.OK(t, os.WriteFile(head, []byte("{"), 0o600)) }, "head_invalid", false},
 		{"of another key", func(t *testing.T, _, _ string) {

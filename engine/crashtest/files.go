@@ -31,6 +31,7 @@ type rule struct {
 var rules = []rule{
 	{name: "/events.jsonl", form: ignored, why: "compared event by event"},
 	{name: "/events.jsonl.lock", form: ignored, why: "empty; holds a lock"},
+	{name: "/head.json", form: ignored, why: "signs the end of a journal that a kill makes longer"},
 	{name: "/events.jsonl.damaged-*", form: ignored, why: "old journal, renamed by a repair"},
 	{name: "/history-*.json", form: ignored, why: "old state, renamed by a recovery"},
 	{name: "/metrics.json", form: ignored, why: "counts interrupted attempts, and time"},

@@ -19,6 +19,8 @@ const maxBreaks = 100
 type Head struct {
 	Seq    int64  `json:"seq"`    // of the last event, 0 before the first
 	Digest string `json:"digest"` // of its line, as the next line has it
+	// Run is the run of the event, "" in heads of older versions.
+	Run string `json:"run,omitempty"`
 	// Rest means that the writer has ended in order: no line may follow before the next head.
 	Rest bool `json:"rest,omitempty"`
 	// Accepted is the beginning of the journal whose breaks the user has accepted, nil for none.
@@ -40,6 +42,8 @@ const (
 	BreakRecomputed = "recomputed"   // the digests fit each other, but not the head
 	BreakAdded      = "added"        // the line was added while no process of ours wrote
 	BreakHead       = "head_missing" // no head is kept for a journal with a chain
+	BreakOtherRun   = "other_run"    // the head is of a run that the journal does not have
+	BreakRenamed    = "renamed"      // the journal is of a session with another name
 )
 
 // Break is a place at which a journal was changed.
@@ -64,8 +68,10 @@ type Chain struct {
 	Breaks         []Break `json:"breaks"`
 	BreakCount     int     `json:"break_count"`
 	AcceptedBreaks int     `json:"accepted_breaks,omitempty"`
-	// HeadMatches reports that a head is kept and its line is in the journal.
+	// HeadMatches reports that a head is kept and its line is in the journal, or that ByCopy is set.
 	HeadMatches bool `json:"head_matches"`
+	// ByCopy reports that only the head headCopy the journal shows that its last lines are honest.
+	ByCopy bool `json:"-"`
 	// End is the head of the journal as it is, at rest, with all its lines accepted.
 	End Head `json:"-"`
 }
@@ -93,9 +99,13 @@ func chainDigest(above string, line []byte) string {
 
 // chain checks the lines of a journal one after the other.
 type chain struct {
+	session    string
 	head       *Head  // kept outside of the session, nil for none
 	headRead   bool   // the head's line was read
-	added      bool   // a line follows a head at rest
+	runRead    bool   // a line of the head's run was read
+	headCopy   *Head  // see [Options], nil for none
+	copyLast   bool   // no line follows the line of headCopy
+	added      *Break // the first line that follows a head at rest, nil for none
 	at         int    // the last line with the number of the head
 	end        Head   // of the last live event
 	torn       bool   // the last line was torn, and is read again
@@ -129,10 +139,10 @@ func (c *chain) add(above string, l chainLine) string {
 	_, _ = c.all.Write([]byte{'\n'})
 	e, accepted := l.event, c.end.Accepted
 	known := accepted != nil && c.lines() < accepted.Lines
-	if c.headRead && c.head.Rest && !known && !c.added {
-		c.added = true
-		c.broken(l.number, e.Seq, BreakAdded, "line %d was added while no process worked on the session, as far as your state directory knows", l.number)
+	if c.headRead && c.head.Rest && !known && c.added == nil {
+		c.added = &Break{l.number, e.Seq, BreakAdded, fmt.Sprintf("line %d was added while no process worked on the session, as far as your state directory knows", l.number)}
 	}
+	c.copyLast = false
 	if e.Prev == "" {
 		c.report.Unchained++
 		above = chainDigest(above, l.text)
@@ -140,7 +150,7 @@ func (c *chain) add(above string, l chainLine) string {
 		if e.Prev != above && known {
 			c.report.AcceptedBreaks++
 		} else if e.Prev != above {
-			c.breakAt(l.number, e.Seq)
+			c.breakAt(l.number, e)
 		}
 		c.report.Chained++
 		c.report.FirstChained, c.report.LastChained = cmp.Or(c.report.FirstChained, e.Seq), e.Seq
@@ -154,10 +164,18 @@ func (c *chain) add(above string, l chainLine) string {
 		c.at = l.number
 	}
 	if l.live {
-		c.end.Seq, c.end.Digest = e.Seq, above
-		c.headRead = c.headRead || c.head != nil && c.head.Seq == e.Seq && c.head.Digest == above
+		c.end.Seq, c.end.Digest, c.end.Run = e.Seq, above, cmp.Or(e.RunID, c.end.Run)
+		c.headRead, c.runRead = c.headRead || c.end.at(c.head), c.runRead || c.head != nil && c.head.Run == c.end.Run
+		if c.copyLast = c.end.at(c.headCopy); c.copyLast {
+			c.added = nil
+		}
 	}
 	return above
+}
+
+// at reports whether other is a head of the same line.
+func (h Head) at(other *Head) bool {
+	return other != nil && other.Seq == h.Seq && other.Digest == h.Digest
 }
 
 func (c *chain) lines() int { return c.report.Chained + c.report.Unchained }
@@ -165,8 +183,12 @@ func (c *chain) lines() int { return c.report.Chained + c.report.Unchained }
 func (c *chain) allDigest() string { return base64.RawURLEncoding.EncodeToString(c.all.Sum(nil)) }
 
 // breakAt reports a line that does not have the digest of the line above it.
-func (c *chain) breakAt(number int, seq int64) {
-	switch {
+func (c *chain) breakAt(number int, e event.Event) {
+	switch seq := e.Seq; {
+	case c.lines() == 0 && seq == 1 && e.Session != c.session:
+		c.broken(number, seq, BreakRenamed, "the journal is of session '%s': its directory was copied or renamed, and continues under that name alone", e.Session)
+	case c.lines() == 0 && seq == 1:
+		c.broken(number, seq, BreakEdited, "line %d is not the beginning of a journal", number)
 	case seq > c.max+1:
 		c.broken(number, seq, BreakMissing, "events %d to %d are missing before line %d", c.max+1, seq-1, number)
 	case seq <= c.max || c.last != seq-1:
@@ -186,7 +208,18 @@ func (c *chain) broken(line int, seq int64, kind, format string, args ...any) {
 func (c *chain) result() Chain {
 	end := *c
 	end.report.Breaks = append([]Break{}, c.report.Breaks...)
+	if a := c.added; a != nil {
+		end.report.BreakCount++
+		i, _ := slices.BinarySearchFunc(c.report.Breaks, *a, func(b, a Break) int { return b.Line - a.Line })
+		end.report.Breaks = slices.Insert(end.report.Breaks, i, *a)
+		end.report.Breaks = end.report.Breaks[:min(len(end.report.Breaks), maxBreaks)]
+	}
+	otherRun := c.head != nil && !c.headRead && c.head.Run != "" && !c.runRead && c.end.Run != ""
+	byCopy := c.copyLast && (c.head == nil || otherRun || c.headRead && !c.end.at(c.head))
 	switch h := c.head; {
+	case byCopy:
+	case otherRun:
+		end.broken(c.at, h.Seq, BreakOtherRun, "the head in your state directory is of run %s, which is not in the journal: a session of this name ran in another project or container at this path, or the journal was replaced", h.Run)
 	case h == nil && c.report.Chained > 0:
 		end.broken(0, c.end.Seq, BreakHead, "your state directory has no head of this journal, which would show lines that are cut off or recomputed")
 	case h == nil || c.headRead:
@@ -195,7 +228,7 @@ func (c *chain) result() Chain {
 	default:
 		end.broken(c.at, h.Seq, BreakRecomputed, "event %d is not the one whose digest was kept: it was changed, and so were the digests behind it", h.Seq)
 	}
-	end.report.HeadMatches = c.head != nil && c.headRead
-	end.report.End = Head{Seq: c.end.Seq, Digest: c.end.Digest, Rest: true, Accepted: &Accepted{c.lines(), c.allDigest()}}
+	end.report.HeadMatches, end.report.ByCopy = c.head != nil && c.headRead || byCopy, byCopy
+	end.report.End = Head{Seq: c.end.Seq, Digest: c.end.Digest, Run: c.end.Run, Rest: true, Accepted: &Accepted{c.lines(), c.allDigest()}}
 	return end.report
 }

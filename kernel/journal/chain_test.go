@@ -48,7 +48,7 @@ func writeChain(t testing.TB, d *store.Dir, n int) *keeper {
 
 func verify(t testing.TB, d *store.Dir, head *journal.Head) journal.Chain {
 	t.Helper()
-	return must(journal.Verify(d, head))
+	return must(journal.Verify(d, head, nil, nil)).Chain
 }
 
 // kinds lists the breaks as "kind@line/seq".
@@ -149,6 +149,68 @@ func TestUnchainedLines(t *testing.T) {
 	require(t, kinds(got) == "edited@2/2 head_missing@0/4" && !got.LacksHeadOnly(), got)
 }
 
+// U326: a head that came with the session excuses the lines up to its own, if it is at rest and no line follows.
+func TestHeadCopy(t *testing.T) {
+	d := openDir(t)
+	kept := writeChain(t, d, 5).head.Load()
+	elsewhere := keeper{} // another user's
+	j := open(t, d, elsewhere.options())
+	must(j.Start(t.Context(), event.KernelStartData{}))
+	check(t, j.Close())
+	headCopy, text := elsewhere.head.Load(), content(t, d)
+	running := *headCopy
+	running.Rest = false
+	edited := strings.Replace(text, `"kind":"user"`, `"kind":"hook"`, 1)
+	for name, tt := range map[string]struct {
+		head, headCopy *journal.Head
+		text, want     string
+	}{
+		"without it":                {kept, nil, text, "added@6/6"},
+		"with it":                   {kept, headCopy, text, ""},
+		"not at rest":               {kept, &running, text, "added@6/6"},
+		"of an earlier end":         {kept, kept, text, "added@6/6"},
+		"a line behind":             {kept, headCopy, text + line(7, 2, "control"), "added@7/7"},
+		"an edited line":            {kept, headCopy, edited, "edited@3/3"},
+		"cut":                       {headCopy, kept, strings.Join(slices.Collect(strings.Lines(text))[:5], ""), "cut@5/6"},
+		"instead of one":            {nil, headCopy, text, ""},
+		"instead of one, a line":    {nil, headCopy, text + line(7, 2, "control"), "head_missing@0/7"},
+		"recomputed":                {&journal.Head{Seq: 5, Digest: "x", Run: kept.Run}, headCopy, text, "recomputed@5/5"},
+		"another run":               {&journal.Head{Seq: 5, Digest: "x", Run: "PL-9"}, nil, text, "other_run@5/5"},
+		"another, longer run":       {&journal.Head{Seq: 50, Digest: "x", Run: "PL-9"}, nil, text, "other_run@0/50"},
+		"another run, with it":      {&journal.Head{Seq: 5, Digest: "x", Run: "PL-9"}, headCopy, text, ""},
+		"another run, no journal":   {&journal.Head{Seq: 5, Digest: "x", Run: "PL-9"}, headCopy, "", "cut@0/5"},
+		"another run, a line":       {&journal.Head{Seq: 5, Digest: "x", Run: "PL-9"}, headCopy, text + line(7, 2, "control"), "other_run@5/5"},
+		"of an older version":       {&journal.Head{Seq: 5, Digest: kept.Digest}, nil, text, ""},
+		"of an older version, cut":  {&journal.Head{Seq: 50, Digest: "x"}, headCopy, text, "cut@6/50"},
+		"added, and edited earlier": {kept, nil, edited, "edited@3/3 added@6/6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			put(t, d, tt.text)
+			got := must(journal.Verify(d, tt.head, tt.headCopy, nil)).Chain
+			require(t, kinds(got) == tt.want && got.BreakCount == len(got.Breaks), kinds(got), tt.want)
+			j, log, err := journal.Open(t.Context(), d, journal.Options{Head: tt.head, Copy: tt.headCopy}, func(event.Event) {})
+			require(t, err == nil && kinds(log.Chain) == tt.want, err, kinds(log.Chain))
+			check(t, j.Close())
+		})
+	}
+	put(t, d, edited)
+	accepted := must(journal.Verify(d, nil, nil, nil)).Chain.End
+	got := must(journal.Verify(d, nil, &accepted, nil)).Chain
+	require(t, got.BreakCount == 0 && got.AcceptedBreaks == 1 && got.HeadMatches && got.ByCopy, got)
+}
+
+// The journal of a session whose directory was copied or renamed says whose it is.
+func TestRenamedSession(t *testing.T) {
+	d, other := openDir(t), must(must(store.OpenProject(t.TempDir())).Create("other"))
+	writeChain(t, d, 3)
+	put(t, other, content(t, d))
+	got := must(journal.Verify(other, nil, nil, nil)).Chain
+	require(t, kinds(got) == "renamed@1/1 head_missing@0/3" && strings.Contains(got.Breaks[0].Message, "session 's'"), got)
+	put(t, d, strings.Replace(content(t, d), `"prev":"`, `"prev":"x`, 1))
+	got = verify(t, d, nil)
+	require(t, kinds(got) == "edited@1/1 edited@1/1 head_missing@0/3", got)
+}
+
 // A process that dies at any byte of a write leaves no break, and the next one continues the chain.
 func TestChainAfterACrash(t *testing.T) {
 	d := openDir(t)
@@ -230,7 +292,7 @@ func TestVerifyUnreadable(t *testing.T) {
 	d := openDir(t)
 	require(t, verify(t, d, nil).BreakCount == 0)
 	check(t, os.Mkdir(d.Abs(store.EventsFile), 0o755))
-	_, err := journal.Verify(d, nil)
+	_, err := journal.Verify(d, nil, nil, nil)
 	require(t, err != nil)
 }
 
@@ -250,7 +312,8 @@ func FuzzVerify(f *testing.F) {
 		}
 		changed := slices.Concat(text[:at], with, text[at+length:])
 		put(t, d, string(changed))
-		got, err := journal.Verify(d, k.head.Load())
+		log, err := journal.Verify(d, k.head.Load(), nil, nil)
+		got := log.Chain
 		same := slices.EqualFunc(fullLines(text), fullLines(changed), bytes.Equal)
 		if err == nil && (got.BreakCount == 0) != same {
 			t.Errorf("%+v\n%s", got, changed)

@@ -233,7 +233,8 @@ func (f *eventsFile) appendBatch(batch []*entry, durable bool) error {
 	f.scan.offset, f.scan.unterminated = size+int64(len(text)), false
 	f.scan.seq, f.scan.epoch, f.scan.runID, f.scan.at = end.Seq, end.Epoch, end.RunID, end.Time
 	f.scan.above = last.above
-	f.scan.chain.end.Seq, f.scan.chain.end.Digest = end.Seq, last.above
+	head := &f.scan.chain.end
+	head.Seq, head.Digest, head.Run = end.Seq, last.above, end.RunID
 	if f.scan.chain.torn = false; durable {
 		f.synced = f.scan.chain.end
 	}

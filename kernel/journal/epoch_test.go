@@ -45,7 +45,7 @@ func TestCheckFindsTheLaterKernel(t *testing.T) {
 	older := begin(t, d, journal.Options{FlushInterval: time.Hour})
 	check(t, older.CheckEpoch(t.Context()))
 	other := open(t, d, journal.Options{}) // adds an event and begins no epoch
-	must(other.Append(t.Context(), stateEvent("beside")))
+	must(other.Append(t.Context(), stateEvent("headCopy")))
 	check(t, older.CheckEpoch(t.Context()))
 	added, err := older.Append(t.Context(), stateEvent("behind it"))
 	require(t, err == nil && added[0].Seq == 4, added, err)

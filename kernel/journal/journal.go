@@ -40,6 +40,9 @@ type Options struct {
 	Redact func(event.Event) event.Event
 	// Head is the head of the journal that was kept last, nil for none. Open compares the journal with it.
 	Head *Head
+	// Copy is a head at rest that came with the session, signed with a key that the user trusts; nil for none.
+	// Lines up to it count as honest, as long as no line follows.
+	Copy *Head
 	// KeepHead keeps a head outside of the session, on the disk when it returns. It is called before the first line of this
 	// process, at most once a second while lines follow, and by Close. Calls are not concurrent. Default: no head is kept.
 	KeepHead func(Head) error
@@ -91,7 +94,7 @@ func Open(ctx context.Context, dir *store.Dir, o Options, each func(event.Event)
 		opts: o, file: eventsFile{dir: dir, path: dir.Abs(store.EventsFile), log: o.Logger.Named("journal").With("session", dir.Session())},
 		commitNow: make(chan struct{}, 1), commitSoon: make(chan struct{}, 1), quit: make(chan struct{}), space: make(chan struct{}),
 	}
-	j.file.scan = newChainScanner(dir.Session(), o.Head)
+	j.file.scan = newChainScanner(dir.Session(), o.Head, o.Copy)
 	f, err := dir.OpenFile(store.EventsFile, os.O_CREATE|os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return nil, Summary{}, err

@@ -19,12 +19,28 @@ import (
 // The error is that of each, which ends the reading, or of the disk, or says that a newer version wrote the journal.
 // The summary covers the events passed to each.
 func Read(dir *store.Dir, each func(event.Event) error) (Summary, error) {
+	return readWith(dir, &scanner{}, each)
+}
+
+// Verify reads a session's journal as [Read] does, and checks its chain against the heads of [Options], each nil for none.
+// The result is in the summary. A nil each is called with nothing.
+func Verify(dir *store.Dir, head, headCopy *Head, each func(event.Event) error) (Summary, error) {
+	s := newChainScanner(dir.Session(), head, headCopy)
+	if each == nil {
+		each = func(event.Event) error { return nil }
+	}
+	log, err := readWith(dir, &s, each)
+	log.Chain = s.chain.result()
+	return log, err
+}
+
+// readWith reads a session's journal with a scanner.
+func readWith(dir *store.Dir, s *scanner, each func(event.Event) error) (Summary, error) {
 	f, err := openEvents(dir)
 	if f == nil {
 		return Summary{}, err
 	}
 	defer f.Close()
-	var s scanner
 	var log Summary
 	var refused error
 	err = s.read(f, func(e event.Event) bool {
@@ -39,21 +55,6 @@ func Read(dir *store.Dir, each func(event.Event) error) (Summary, error) {
 		err = readError(dir.Abs(store.EventsFile), err)
 	}
 	return log, err
-}
-
-// Verify reads a session's journal without its lock and checks its chain against the head that is kept for it, nil for
-// none. A session without a journal has no lines. The errors are those of [Read].
-func Verify(dir *store.Dir, head *Head) (Chain, error) {
-	s := newChainScanner(dir.Session(), head)
-	f, err := openEvents(dir)
-	if f == nil {
-		return s.chain.result(), err
-	}
-	defer f.Close()
-	if err := s.read(f, func(event.Event) bool { return true }); err != nil {
-		return Chain{}, readError(dir.Abs(store.EventsFile), err)
-	}
-	return s.chain.result(), nil
 }
 
 // openEvents opens a session's journal for reading; it returns nil if there is none.

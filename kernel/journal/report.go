@@ -13,7 +13,7 @@ type Summary struct {
 	Last  event.Event
 	// Report lists the irregularities of the file.
 	Report Report
-	// Chain is the result of the check of the chain; only [Open] checks it.
+	// Chain is the result of the check of the chain; only [Open] and [Verify] check it.
 	Chain Chain
 }
 

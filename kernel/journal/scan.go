@@ -3,6 +3,7 @@ package journal
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -40,11 +41,15 @@ type scanner struct {
 	chain  *chain // nil: the chain is not checked
 }
 
-// newChainScanner returns a scanner that checks the chain. The first line has the digest of the session's name.
-func newChainScanner(session string, head *Head) scanner {
-	c := &chain{all: sha256.New(), head: head, headRead: head != nil && head.Seq == 0}
-	if head != nil {
-		c.end.Accepted = head.Accepted
+// newChainScanner returns a scanner that checks the chain. The first line has the digest of the session's name. The heads
+// are those of [Options].
+func newChainScanner(session string, head, headCopy *Head) scanner {
+	c := &chain{session: session, all: sha256.New(), head: head, headRead: head != nil && head.Seq == 0}
+	if headCopy != nil && headCopy.Rest {
+		c.headCopy = headCopy
+	}
+	if known := cmp.Or(head, c.headCopy); known != nil {
+		c.end.Accepted = known.Accepted
 	}
 	return scanner{stamp: stamp{above: chainDigest("", []byte(session))}, chain: c}
 }

@@ -11,6 +11,7 @@ import (
 const (
 	EventsFile   = "events.jsonl"
 	EventsLock   = EventsFile + ".lock" // locked while the journal is appended to; it stays as an empty file
+	HeadFile     = "head.json"          // signed head of the journal, as the last process left it
 	PlanFile     = "plan.json"
 	PipelineFile = "pipeline.yaml" // copy of the source, rewritten at every start
 	MetricsFile  = "metrics.json"

@@ -22,8 +22,8 @@ type row struct {
 // rows are the rows in the order of the table. measure returns their results in the same order.
 var rows = []row{
 	{"code lines of module kernel", "files below kernel/", 23400, true},
-	{"code lines of module engine", "files below engine/", 27000, true},
-	{"code lines of cmd", "files below cmd/", 21050, true},
+	{"code lines of module engine", "files below engine/", 27210, true},
+	{"code lines of cmd", "files below cmd/", 21130, true},
 	{"code lines of the repository", "all modules and examples", 103500, false},
 	{"test lines", "all lines of *_test.go; *.txtar not included", 78800, false},
 	{"packages of the kernel", "as go list ./kernel/... counts them", 20, true},

@@ -36,6 +36,7 @@ func (agent) Execute(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) 
 func session(t *testing.T, iterations int) string {
 	t.Helper()
 	root := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	pipelines := filepath.Join(root, ".claude", "pipelines")
 	check(t, os.MkdirAll(pipelines, 0o750))
 	check(t, os.WriteFile(filepath.Join(pipelines, "bench.yaml"), []byte(ground.Loop("agent", iterations)), 0o600))
@@ -91,7 +92,7 @@ func files(t *testing.T, dir string) map[string]string {
 		case d.IsDir() && strings.Contains(name, "attempts"):
 			found[name] = "directory"
 			return nil
-		case d.IsDir(), name == "plan.json", name == "pipeline.yaml", name == "metrics.json", name == "events.jsonl.lock", strings.HasSuffix(name, "progress.md"):
+		case d.IsDir(), name == "plan.json", name == "pipeline.yaml", name == "metrics.json", name == "head.json", name == "events.jsonl.lock", strings.HasSuffix(name, "progress.md"):
 			return nil
 		}
 		text, err := os.ReadFile(filepath.Join(dir, name))

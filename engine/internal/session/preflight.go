@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/verification"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -220,10 +221,8 @@ func (e *Supervisor) PreflightResume(ctx context.Context, o ResumeOptions) (*Pre
 	if err := s.checkResumable(ctx, st, recovered, o); err != nil {
 		return nil, err
 	}
-	if v, err := s.handle.verify(ctx, false); err == nil { // otherwise the resume warns
-		if err := s.handle.checkChain(v.Chain); err != nil {
-			return nil, err
-		}
+	if err := verification.RefuseChanged(ctx, dir, s.handle.log); err != nil {
+		return nil, err
 	}
 	return &PreflightResult{Session: o.Session, Dir: dir.Path(), Warnings: warnings}, nil
 }

@@ -175,8 +175,11 @@ func encodeState(st state.State) (json.RawMessage, error) {
 
 // beginEpoch begins the epoch of this kernel, importing the recovered state if there is one.
 func (s *session) beginEpoch(ctx context.Context, r *recoveredState, start event.KernelStartData) error {
-	if err := s.handle.checkChain(s.chain); err != nil {
+	if err := s.check.Refusal(); err != nil {
 		return err
+	}
+	if s.check.LacksHeadOnly() { // a project that was moved, or another machine, has none
+		s.handle.log.Warn("the journal may be incomplete: " + s.check.BreakText())
 	}
 	var events []event.Event
 	var err error

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/snapshot"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/verification"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
@@ -51,7 +52,7 @@ func (l *lease) remove(ctx context.Context, unfinished bool) error {
 	if err != nil {
 		l.handle.log.Warn("could not remove the session's snapshots of the project", "error", err)
 	}
-	if heads, err := l.handle.headFile(); err == nil {
+	if heads, err := verification.Open(l.handle.dir); err == nil {
 		defer func() { _ = heads.Remove() }() // after the journal
 	}
 	return l.handle.env.Project.RemoveSession(l.handle.name)

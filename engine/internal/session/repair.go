@@ -8,10 +8,12 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/verification"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // RepairOptions selects the session to repair.
@@ -53,7 +55,8 @@ type Repair struct {
 // is kept in the same directory. It runs nothing. An undamaged session is not changed unless At is given.
 //
 // The error wraps [ErrLocked] while a kernel holds the session, and [store.ErrNoSession] if there is none. It is of
-// kind state_corrupt if neither the files nor At give a place to continue.
+// kind state_corrupt if neither the files nor At give a place to continue. It is of kind tampered if only the chain of the
+// journal is broken, which [Supervisor.Verify] accepts.
 func (e *Supervisor) Repair(ctx context.Context, o RepairOptions) (*Repair, error) {
 	var at *recovery.Point
 	if o.At != "" {
@@ -107,7 +110,14 @@ func (s *setup) repair(ctx context.Context, at *recovery.Point, l *lease) (*Repa
 		return nil, err
 	}
 	r := s.repairReport(recovered)
-	if r.DryRun = l == nil; r.DryRun || recovered.Complete {
+	r.DryRun = l == nil
+	if recovered.Complete {
+		if err := verification.RefuseChanged(ctx, s.handle.dir, s.handle.log); err != nil {
+			return nil, err
+		}
+		return r, nil
+	}
+	if r.DryRun {
 		return r, nil
 	}
 	opened := newSession(l, s)
@@ -187,23 +197,23 @@ func (s *session) replaceJournal(ctx context.Context, found *recovery.SessionFil
 	e := s.setup.redactEvent(event.New(event.SessionImported, nil, "", d))
 	seq, epoch := found.Last()
 	e.RunID, e.Seq, e.Epoch = recovered.State.RunID, seq+1, epoch+1
-	heads, err := s.handle.headFile()
+	heads, err := verification.Load(s.handle.dir, s.handle.log)
 	if err != nil {
 		return "", err
 	}
-	if err := heads.Keep(journal.Head{}); err != nil { // the one of the old journal does not fit the new one
+	if err := heads.Keep(journal.Head{}, s.handle.log); err != nil { // the one of the old journal does not fit the new one
 		return "", err
 	}
 	e, kept, err := journal.Replace(ctx, s.handle.dir, e)
 	if err != nil {
 		return "", err
 	}
-	chain, err := journal.Verify(s.handle.dir, nil)
+	log, err := journal.Verify(s.handle.dir, nil, nil, nil)
 	if err != nil {
 		return "", err
 	}
-	chain.End.Accepted = nil // nothing is broken
-	if err := heads.Keep(chain.End); err != nil {
+	log.Chain.End.Accepted = nil // nothing is broken
+	if err := heads.Keep(log.Chain.End, s.handle.log); err != nil {
 		return "", err
 	}
 	if kept != "" {
@@ -212,4 +222,28 @@ func (s *session) replaceJournal(ctx context.Context, found *recovery.SessionFil
 	s.replay = s.handle.newReplay(s.setup.plan)
 	s.state = state.State{}
 	return kept, s.apply([]event.Event{e})
+}
+
+// Verify checks whether a session's journal was changed. If accept is set, it accepts all present lines as they are, so
+// that the session can be resumed. The error wraps [ErrLocked] if accept is set and a kernel holds the
+// session, and [store.ErrNoSession] if there is none.
+func (e *Supervisor) Verify(ctx context.Context, name string, accept bool) (*verification.Verification, error) {
+	if !accept {
+		dir, err := inspect.Open(e.env, name)
+		if err != nil {
+			return nil, err
+		}
+		defer dir.Close()
+		return verification.Check(ctx, dir, e.env.Log, false)
+	}
+	if err := store.CheckSession(name); err != nil {
+		return nil, err
+	}
+	l := newLease(e, name)
+	err := l.acquire(false, false)
+	if err != nil {
+		return nil, l.close(err)
+	}
+	v, err := verification.Check(ctx, l.handle.dir, l.handle.log, true)
+	return v, l.close(err)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/verification"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -33,7 +34,7 @@ type session struct {
 	foundSecrets inspect.SecretFold             // in files that agents wrote
 	applied      func(event.Event, state.State) // called with each applied event
 	mailbox      *mailbox
-	chain        journal.Chain // of the journal when it was opened
+	check        *verification.Verification // of the journal when it was opened
 }
 
 // newSession returns a session without its replay and state.
@@ -73,13 +74,17 @@ func (e *Supervisor) openExclusive(ctx context.Context, name string, force, crea
 	s.replay = l.handle.newReplay(p)
 	options := e.env.Config.Journal(e.env.Log)
 	options.Redact = s.setup.redactEvent
-	invalid := l.handle.setHead(&options)
+	heads, err := verification.Load(l.handle.dir, l.handle.log)
+	if err != nil && !create { // a new run accepts the journal
+		return nil, err
+	}
+	heads.Configure(&options)
 	if l.journal, s.replay.log, err = journal.Open(ctx, l.handle.dir, options, s.replay.apply); err != nil {
 		return nil, err
 	}
 	l.closers = append(l.closers, l.journal.Close)
-	if s.chain = withInvalidHead(s.replay.log.Chain, invalid); create && s.chain.BreakCount > 0 { // a new run begins
-		l.handle.log.Warn("the journal was changed", "break", s.chain.Breaks[0].Message)
+	if s.check = heads.Judge(l.handle.dir, s.replay.log.Chain); create && s.check.BreakCount > 0 { // a new run begins
+		l.handle.log.Warn("the journal was changed", "break", s.check.Breaks[0].Message)
 		l.journal.Accept()
 	}
 	if err := l.endSurvivors(ctx, s.replay.kernels); err != nil {

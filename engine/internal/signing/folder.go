@@ -83,8 +83,11 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// accessError is the error of a file of the directory. Its hint names another directory.
+// accessError is the error of a file of the directory. Its hint names the remedy.
 func (f folder) accessError(verb string, err error) error {
+	if hint, system := failure.SystemHint(err); system {
+		return failure.New(failure.StateCorrupt, "%s %s: %w", verb, f.holds, err).WithHint("%s; the directory is %s", hint, f.dir)
+	}
 	return failure.New(failure.ConfigInvalid, "%s %s: %w", verb, f.holds, err).
-		WithHint("let this user own and write %s, or set XDG_STATE_HOME to such a directory", f.dir)
+		WithHint("`chmod -R u+rwX %s` lets this user read and write it, if the user owns it; else set XDG_STATE_HOME to a directory of this user", f.dir)
 }

@@ -27,6 +27,19 @@ const pemType = "PRIVATE KEY"
 // ErrInvalid means that a signature is not one of the user or of a key that the user trusts.
 var ErrInvalid = errors.New("invalid signature")
 
+// UntrustedError reports a signature that matches its content, but was made with a key that the user does not trust. It
+// wraps [ErrInvalid].
+type UntrustedError struct {
+	Public string // the key, as in [Key]
+}
+
+func (e UntrustedError) Error() string {
+	return fmt.Sprintf("%v: you do not trust the key %s", ErrInvalid, e.Public)
+}
+
+// Unwrap returns [ErrInvalid].
+func (UntrustedError) Unwrap() error { return ErrInvalid }
+
 // Keys are the keys of a user. It is safe for concurrent use, also by several processes.
 type Keys struct{ folder }
 
@@ -83,7 +96,7 @@ func (k Keys) Verify(text []byte, public, signature string) (Key, error) {
 	if i := slices.IndexFunc(trusted, func(t Key) bool { return t.Public == public }); i >= 0 {
 		return trusted[i], nil
 	}
-	return Key{}, fmt.Errorf("%w: you do not trust the key %s", ErrInvalid, public)
+	return Key{}, UntrustedError{public}
 }
 
 // Trusted returns the public keys of others that the user trusts, in the order in which they were added.

@@ -68,8 +68,11 @@ func OpenUser(ctx context.Context, worktree, session string) (*Repository, error
 // ProjectName returns the name of a project's directories below the state directory: its own name and a digest of its
 // path, which has no links.
 func ProjectName(path string) string {
+	const maxBase = 200 // of the 255 bytes of a file name; in bytes
 	sum := sha256.Sum256([]byte(path))
-	return filepath.Base(path) + "-" + hex.EncodeToString(sum[:6])
+	base := filepath.Base(path)
+	base = strings.ToValidUTF8(base[:min(len(base), maxBase)], "_")
+	return base + "-" + hex.EncodeToString(sum[:6])
 }
 
 func at(stateDir, worktree, session string) *Repository {
