@@ -2,12 +2,16 @@ package inspect
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"slices"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/verification"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -48,6 +52,10 @@ type Status struct {
 	// must repair the session first.
 	ResumeCommand string `json:"resume_command,omitempty"`
 	RepairCommand string `json:"repair_command,omitempty"`
+	// Tampered says how the journal differs from what the user left, "" if it does not or must be repaired. VerifyCommand is
+	// then set instead of the two commands above: the session continues after the user has accepted the journal.
+	Tampered      string `json:"tampered,omitempty"`
+	VerifyCommand string `json:"verify_command,omitempty"`
 	// Health equals the result of [Inspector.Health].
 	Health Health `json:"health"`
 }
@@ -168,7 +176,12 @@ func (i Inspector) newStatus(session string, dir *store.Dir, view View, fold *st
 	}
 	s.Questions = answerableQuestions(i.env.Config.Program, view, dir, held)
 	s.Crashed = !held && s.Status == state.Running
+	if view.refusal != nil && !held && !view.needsRepair {
+		view.refusal = verification.RefuseChanged(context.Background(), dir, hclog.NewNullLogger()) // a process may have begun meanwhile
+	}
 	switch {
+	case view.refusal != nil && !held && !view.needsRepair:
+		s.Tampered, s.VerifyCommand = failure.From(view.refusal).Message, failure.Next("session verify", session).Command(i.env.Config.Program)
 	case s.Status.Final() || s.Status == "" || held:
 	case view.needsRepair:
 		s.RepairCommand = failure.Next("repair", session).Command(i.env.Config.Program)

@@ -6,8 +6,11 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/verification"
 	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
@@ -61,6 +64,8 @@ type View struct {
 	damage string // describes unreadable files, "" for none
 	// needsRepair reports that a resume requires a repair by the user first.
 	needsRepair bool
+	// refusal says why the session cannot continue, by one pass over the journal while it may have grown.
+	refusal error
 }
 
 // began reports whether the session has events or damage to report.
@@ -104,7 +109,9 @@ func LoadView(env *environment.Environment, dir *store.Dir, handle eventHandler)
 	}
 	var err error
 	onEvent := handle(view.Plan)
-	view.log, err = journal.Read(dir, func(ev event.Event) error {
+	heads, unreadable := verification.Load(dir, hclog.NewNullLogger()) // a process that writes the journal logs the error
+	var found *verification.Verification
+	view.log, found, err = heads.Read(dir, func(ev event.Event) error {
 		onEvent(ev)
 		if next, invalid := progress.Apply(view.Plan, view.State, ev); invalid == nil { // late deliveries are invalid and ignored
 			view.State = next
@@ -113,6 +120,9 @@ func LoadView(env *environment.Environment, dir *store.Dir, handle eventHandler)
 	})
 	if err != nil {
 		return view, err
+	}
+	if view.refusal = unreadable; unreadable == nil {
+		view.refusal = found.Refusal()
 	}
 	if p == nil && unread != nil && view.log.Count > 0 {
 		view.addDamage("plan.json cannot be read: " + unread.Error())

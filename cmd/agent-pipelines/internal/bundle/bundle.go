@@ -12,6 +12,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,6 +57,24 @@ type File struct {
 type OmittedFile struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
+}
+
+// JournalAsExported reports whether a journal has lost secrets to an export, and is as that export wrote it.
+func JournalAsExported(journal string) bool {
+	var m Manifest
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(journal), ManifestFile))
+	if err != nil || json.Unmarshal(text, &m) != nil {
+		return false
+	}
+	i := slices.IndexFunc(m.Files, func(f File) bool { return f.Path == filepath.Base(journal) && f.Redacted })
+	in, err := os.Open(journal)
+	if i < 0 || err != nil {
+		return false
+	}
+	defer in.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, in)
+	return err == nil && hex.EncodeToString(sum.Sum(nil)) == m.Files[i].SHA256
 }
 
 // Write writes the archive, tar with gzip, of all files below root, and completes the manifest. spool is an empty file

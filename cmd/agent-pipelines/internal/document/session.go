@@ -7,7 +7,14 @@ import (
 
 // Sessions lists the sessions of the project, newest first.
 type Sessions struct {
-	Sessions []engine.SessionInfo `json:"sessions"`
+	Sessions []Session `json:"sessions"`
+}
+
+// Session is a session in a list.
+type Session struct {
+	engine.SessionInfo
+	// Tampered says how the journal of a session that has not ended differs from what the user left.
+	Tampered string `json:"tampered,omitempty"`
 }
 
 // Questions are the questions of sessions.

@@ -151,6 +151,7 @@ func (c *Collector) head(p *page) {
 	for _, text := range cli.IsolationLines(s.Plugins) {
 		add("Sandbox", text)
 	}
+	add("Journal", s.Tampered)
 	add("Measured", screen.Unmeasured(s.Unmeasured))
 	if s.Deliverable != nil {
 		add("Delivered", s.Deliverable.Artifact)

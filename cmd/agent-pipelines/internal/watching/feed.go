@@ -205,6 +205,8 @@ func resumeHint(s *engine.Status) string {
 	switch {
 	case s == nil:
 		return ""
+	case s.VerifyCommand != "":
+		return " Its journal was changed: " + s.VerifyCommand
 	case s.RepairCommand != "":
 		return " To repair it: " + s.RepairCommand
 	case s.ResumeCommand != "":

@@ -33,6 +33,13 @@ type Explanation struct {
 	LeftOut int     `json:"left_out,omitempty"`
 	// Damage describes the unreadable parts of the session's files.
 	Damage string `json:"damage,omitempty"`
+	// Tampered says how the journal differs from what the user left.
+	Tampered string `json:"tampered,omitempty"`
+}
+
+// TamperedText returns the sentences about a journal that is not as the user left it. command shows more.
+func TamperedText(tampered, command string) string {
+	return fmt.Sprintf("%s. `%s` shows more; with --accept it accepts the journal as it is.", tampered, command)
 }
 
 // Command is a command line with its effect.
@@ -43,7 +50,7 @@ type Command struct {
 
 // Explain explains a session's status by its causes.
 func Explain(s *engine.Status, c *Causes) Explanation {
-	a := Explanation{Session: s.Session, RunID: s.RunID, Status: s.Status, Crashed: s.Crashed, Damage: s.Damage, Next: []Command{}}
+	a := Explanation{Session: s.Session, RunID: s.RunID, Status: s.Status, Crashed: s.Crashed, Damage: s.Damage, Tampered: s.Tampered, Next: []Command{}}
 	a.Chain, a.LeftOut = c.List()
 	switch {
 	case s.Status == "" || s.Status == state.Pending:
@@ -267,6 +274,12 @@ func (a *Explanation) addCommands(s *engine.Status) {
 		}
 	}
 	verb := func(words string) string { return "agent-pipelines " + words + " " + s.Session }
+	if s.VerifyCommand != "" { // answers and an abort are refused
+		add(s.VerifyCommand, "shows how the journal was changed")
+		add(s.VerifyCommand+" --accept", "accepts the journal as it is")
+		add(verb("session rm"), "removes it with all its files")
+		return
+	}
 	if q := openQuestion(s); q != nil {
 		a.addAnswers(*q, add)
 	}

@@ -11,9 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/bundle"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -178,8 +180,10 @@ func (v *List) Run(ctx context.Context, a *cli.App) error {
 	if err := checkStatuses(v.Status); err != nil {
 		return err
 	}
+	var sessions []engine.SessionInfo
 	return cli.Show(ctx, a, func(e *engine.Engine) (document.Sessions, error) {
-		sessions, err := e.Sessions()
+		var err error
+		sessions, err = e.Sessions()
 		if len(v.Status) > 0 {
 			sessions = slices.DeleteFunc(sessions, func(s engine.SessionInfo) bool {
 				return !slices.Contains(v.Status, screen.StatusWord(s.Status, s.Crashed))
@@ -188,8 +192,32 @@ func (v *List) Run(ctx context.Context, a *cli.App) error {
 		if limit := v.limit(); limit > 0 && len(sessions) > limit {
 			sessions = sessions[:limit]
 		}
-		return document.Sessions{Sessions: append([]engine.SessionInfo{}, sessions...)}, err
-	}, func(to io.Writer, all document.Sessions) { writeSessions(to, all.Sessions, time.Now()) })
+		all := document.Sessions{Sessions: []document.Session{}}
+		for _, s := range sessions {
+			all.Sessions = append(all.Sessions, document.Session{SessionInfo: s, Tampered: tamperedText(ctx, e, s)})
+		}
+		return all, err
+	}, func(to io.Writer, all document.Sessions) {
+		writeSessions(to, sessions, time.Now())
+		for _, s := range all.Sessions {
+			if s.Tampered != "" {
+				fmt.Fprintf(to, "\n%s\n", screen.Clean(why.TamperedText(s.Tampered, cli.Program+" session verify "+s.Session)))
+			}
+		}
+	})
+}
+
+// tamperedText says how the journal of a session that has not ended was changed, "" if it was not.
+func tamperedText(ctx context.Context, e *engine.Engine, s engine.SessionInfo) string {
+	if s.Status == "" || s.Status.Final() {
+		return ""
+	}
+	if v, err := e.Verify(ctx, s.Session, false); err == nil {
+		if err := v.Refusal(); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
 }
 
 func (v *List) limit() int {
@@ -335,6 +363,14 @@ func (v *sessionVerifyVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
+// keyText names the owner of a key.
+func keyText(k engine.Key) string {
+	if k.Name == "" {
+		return "your key"
+	}
+	return "the key " + k.Name
+}
+
 // writeVerification writes the result of a check as text.
 func writeVerification(to io.Writer, r *engine.Verification) {
 	for _, b := range r.Breaks {
@@ -351,7 +387,10 @@ func writeVerification(to io.Writer, r *engine.Verification) {
 	if r.AcceptedBreaks > 0 {
 		fmt.Fprintf(to, "Accepted:  %s\n", screen.Plural(r.AcceptedBreaks, "break"))
 	}
-	if r.HeadMatches {
+	switch {
+	case r.SignedBy != nil:
+		fmt.Fprintf(to, "Head:      matches, by the copy in the session, signed with %s\n", keyText(*r.SignedBy))
+	case r.HeadMatches:
 		fmt.Fprintln(to, "Head:      matches")
 	}
 	switch {
@@ -366,5 +405,11 @@ func writeVerification(to io.Writer, r *engine.Verification) {
 	default:
 		fmt.Fprintf(to, "The journal is not as it was left (AP-TAMPER-001). Another program changed it, or it was restored from a backup, or continued from another\n"+
 			"machine or state directory. `%s session verify %s --accept` accepts it as it is.\n", cli.Program, r.Session)
+		if r.UntrustedKey != "" {
+			fmt.Fprintf(to, "If you know the owner of the key, `%s keys trust %s` trusts it.\n", cli.Program, r.UntrustedKey)
+		}
+		if bundle.JournalAsExported(r.Journal) {
+			fmt.Fprintln(to, "The journal is as an export wrote it, which took secrets out of its lines: MANIFEST.json has its digest.")
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -79,6 +80,9 @@ func writeStatus(to io.Writer, s *engine.Status, now time.Time) {
 	WriteResume(to, s.ResumeCommand)
 	if canSkipStep(s) {
 		fmt.Fprintf(to, "To continue without the failed step: %s --skip-failed-step\n", s.ResumeCommand)
+	}
+	if s.Tampered != "" {
+		textPage(to).Text("", why.TamperedText(s.Tampered, s.VerifyCommand))
 	}
 	if s.RepairCommand != "" {
 		fmt.Fprintf(to, "To repair: %s (with --dry-run it only shows its findings)\n", s.RepairCommand)

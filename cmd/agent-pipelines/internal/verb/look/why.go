@@ -66,6 +66,9 @@ func writeWhy(to io.Writer, a why.Explanation, now time.Time) {
 	if a.Damage != "" {
 		page.Text("  ", "Not all of its files can be read: "+a.Damage)
 	}
+	if a.Tampered != "" {
+		page.Text("  ", why.TamperedText(a.Tampered, a.Next[0].Line))
+	}
 	if len(a.Next) > 0 {
 		fmt.Fprintln(to, "\nWhat to do next:")
 		width := screen.Columns(slices.MaxFunc(a.Next, func(x, y why.Command) int { return screen.Columns(x.Line) - screen.Columns(y.Line) }).Line)
