@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
@@ -61,6 +62,7 @@ type Session struct {
 // test. All files are removed when the test ends.
 func NewMockSession(t testing.TB, fixtures Fixtures) *Session {
 	t.Helper()
+	isolateState(t)
 	s := &Session{Project: t.TempDir(), Name: cmp.Or(fixtures.Run.Session, "test"), Options: fixtures.Run, t: t}
 	s.Options.Session = s.Name
 	if err := write(s.Project, fixtures); err != nil {
@@ -95,6 +97,48 @@ func NewMockSession(t testing.TB, fixtures Fixtures) *Session {
 		}
 	})
 	return s
+}
+
+// stateHome is the user's state directory while sessions of this package exist: their keys, snapshots and heads of
+// journals must not lie among those of the user who runs the tests.
+var stateHome struct {
+	mu       sync.Mutex // guards:
+	sessions int
+	dir      string
+	before   string
+	wasSet   bool
+}
+
+// isolateState gives the process a state directory of its own until the test, and all others with sessions, have ended.
+func isolateState(t testing.TB) {
+	const variable = "XDG_STATE_HOME" // it applies to the whole process, so that parallel tests share it
+	stateHome.mu.Lock()
+	defer stateHome.mu.Unlock()
+	if stateHome.sessions == 0 {
+		dir, err := os.MkdirTemp("", "enginetest-state-*")
+		if err != nil {
+			t.Fatalf("make a state directory: %v", err)
+		}
+		stateHome.dir = dir
+		stateHome.before, stateHome.wasSet = os.LookupEnv(variable)
+		_ = os.Setenv(variable, dir)
+	}
+	stateHome.sessions++
+	t.Cleanup(func() {
+		stateHome.mu.Lock()
+		defer stateHome.mu.Unlock()
+		if stateHome.sessions--; stateHome.sessions > 0 {
+			return
+		}
+		if stateHome.wasSet {
+			_ = os.Setenv(variable, stateHome.before)
+		} else {
+			_ = os.Unsetenv(variable)
+		}
+		if err := os.RemoveAll(stateHome.dir); err != nil {
+			t.Errorf("remove the state directory: %v", err)
+		}
+	})
 }
 
 // write writes the project's files into dir.

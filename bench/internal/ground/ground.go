@@ -31,6 +31,9 @@ func Prepare(ctx context.Context, root, dir string) (*Ground, error) {
 			return nil, err
 		}
 	}
+	if err := os.Setenv("XDG_STATE_HOME", filepath.Join(g.home, ".local", "state")); err != nil { // for sessions in this process
+		return nil, err
+	}
 	for out, pkg := range map[string]string{
 		g.Command: "./cmd/agent-pipelines", filepath.Join(g.Plugins, "agent-plugin-mock"): "./plugins/mock",
 		filepath.Join(g.Plugins, "agent-plugin-agent"): "./plugins/agent", bin + string(filepath.Separator): "./bench/program/...",

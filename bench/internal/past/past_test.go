@@ -44,6 +44,7 @@ func (a *agent) Execute(ctx context.Context, req sdk.ExecuteRequest, _ sdk.Excha
 // run runs or resumes a session until it ends or, in iteration cut, is cancelled.
 func run(t *testing.T, dir string, cut int, resume bool) *engine.Result {
 	t.Helper()
+	t.Setenv("XDG_STATE_HOME", filepath.Join(dir, "state"))
 	a := &agent{cut: cut, came: make(chan struct{})}
 	e, err := engine.NewEngine(engine.WithWorkDir(dir), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
 		engine.WithExecutable("-"), engine.WithProviderOverride("agent"), engine.WithProvider(a))
