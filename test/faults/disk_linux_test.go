@@ -50,6 +50,25 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestFullStateDirectory checks a session whose head cannot be replaced because the state directory is full. It is refused
+// with the remedy, and continues once there is space. A session without an older head runs.
+func TestFullStateDirectory(t *testing.T) {
+	const state = "home/.local/state"
+	w := newWorld(t, slow)
+	w.mount(state, "64k")
+	cmd := w.begin("a", 2)
+	w.check(cmd.Process.Signal(os.Interrupt))
+	_, _ = w.finishStarted(cmd)
+	_ = os.WriteFile(w.path(state+"/fill"), make([]byte, 1<<17), 0o600) // as much as fits
+	w.write("mock.json", calm)
+	w.must(1, []string{"write the heads of journals", "no space left on device", "free some space", w.path(state), "(state_corrupt)"}, "resume", "s", "--quiet")
+	w.must(0, nil, "session", "verify", "s")
+	w.must(0, nil, "run", "p", "other", "--quiet")
+	w.check(os.Remove(w.path(state + "/fill")))
+	w.must(0, nil, "resume", "s", "--quiet")
+	w.complete()
+}
+
 // TestAgentFillsTheDisk checks a run whose agent fills the disk during its work. Finished work stays, and status shows
 // why the session is paused.
 func TestAgentFillsTheDisk(t *testing.T) {

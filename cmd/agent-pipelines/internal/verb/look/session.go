@@ -406,7 +406,7 @@ func writeVerification(to io.Writer, r *engine.Verification) {
 		fmt.Fprintf(to, "The journal is not as it was left (AP-TAMPER-001). Another program changed it, or it was restored from a backup, or continued from another\n"+
 			"machine or state directory. `%s session verify %s --accept` accepts it as it is.\n", cli.Program, r.Session)
 		if r.UntrustedKey != "" {
-			fmt.Fprintf(to, "If you know the owner of the key, `%s keys trust %s` trusts it.\n", cli.Program, r.UntrustedKey)
+			fmt.Fprintf(to, "If its owner gave you this key, `%s keys trust %s` trusts it.\n", cli.Program, r.UntrustedKey)
 		}
 		if bundle.JournalAsExported(r.Journal) {
 			fmt.Fprintln(to, "The journal is as an export wrote it, which took secrets out of its lines: MANIFEST.json has its digest.")

@@ -47,7 +47,7 @@ func (v *keysTrustVerb) Run(_ context.Context, a *cli.App) error {
 		return err
 	}
 	return a.Print(document.Keys{Added: &key}, func(to io.Writer) {
-		fmt.Fprintf(to, "Messages signed with the key %s count in all your sessions from now on.\n", key.Name)
+		fmt.Fprintf(to, "Messages and ends of journals signed with the key %s count in all your sessions from now on.\n", key.Name)
 	})
 }
 
