@@ -56,14 +56,12 @@ func TestFullStateDirectory(t *testing.T) {
 	const state = "home/.local/state"
 	w := newWorld(t, slow)
 	w.mount(state, "64k")
-	cmd := w.begin("a", 2)
-	w.check(cmd.Process.Signal(os.Interrupt))
-	_, _ = w.finishStarted(cmd)
+	w.killed(start()...)
 	_ = os.WriteFile(w.path(state+"/fill"), make([]byte, 1<<17), 0o600) // as much as fits
 	w.write("mock.json", calm)
 	w.must(1, []string{"write the heads of journals", "no space left on device", "free some space", w.path(state), "(state_corrupt)"}, "resume", "s", "--quiet")
 	w.must(0, nil, "session", "verify", "s")
-	w.must(0, nil, "run", "p", "other", "--quiet")
+	w.must(0, nil, "pipeline", "p", "other", "--foreground", "--quiet")
 	w.check(os.Remove(w.path(state + "/fill")))
 	w.must(0, nil, "resume", "s", "--quiet")
 	w.complete()
