@@ -115,13 +115,13 @@ func isolateState(t testing.TB) {
 	stateHome.mu.Lock()
 	defer stateHome.mu.Unlock()
 	if stateHome.sessions == 0 {
-		dir, err := os.MkdirTemp("", "enginetest-state-*")
+		dir, err := os.MkdirTemp("", "enginetest-state-*") //nolint:usetesting // later tests use it, too
 		if err != nil {
 			t.Fatalf("make a state directory: %v", err)
 		}
 		stateHome.dir = dir
 		stateHome.before, stateHome.wasSet = os.LookupEnv(variable)
-		_ = os.Setenv(variable, dir)
+		_ = os.Setenv(variable, dir) //nolint:usetesting // t.Setenv forbids parallel tests
 	}
 	stateHome.sessions++
 	t.Cleanup(func() {
@@ -131,7 +131,7 @@ func isolateState(t testing.TB) {
 			return
 		}
 		if stateHome.wasSet {
-			_ = os.Setenv(variable, stateHome.before)
+			_ = os.Setenv(variable, stateHome.before) //nolint:usetesting // in a cleanup
 		} else {
 			_ = os.Unsetenv(variable)
 		}

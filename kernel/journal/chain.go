@@ -21,6 +21,8 @@ type Head struct {
 	Digest string `json:"digest"` // of its line, as the next line has it
 	// Run is the run of the event, "" in heads of older versions.
 	Run string `json:"run,omitempty"`
+	// From is the event behind which the keeper has known all lines: 0, or the end of the journal when it had no head.
+	From int64 `json:"from,omitempty"`
 	// Rest means that the writer has ended in order: no line may follow before the next head.
 	Rest bool `json:"rest,omitempty"`
 	// Accepted is the beginning of the journal whose breaks the user has accepted, nil for none.
@@ -164,13 +166,19 @@ func (c *chain) add(above string, l chainLine) string {
 		c.at = l.number
 	}
 	if l.live {
-		c.end.Seq, c.end.Digest, c.end.Run = e.Seq, above, cmp.Or(e.RunID, c.end.Run)
-		c.headRead, c.runRead = c.headRead || c.end.at(c.head), c.runRead || c.head != nil && c.head.Run == c.end.Run
-		if c.copyLast = c.end.at(c.headCopy); c.copyLast {
-			c.added = nil
-		}
+		c.addLive(e, above)
 	}
 	return above
+}
+
+// addLive compares the heads with the line of a live event, which has the digest.
+func (c *chain) addLive(e event.Event, digest string) {
+	c.end.Seq, c.end.Digest, c.end.Run = e.Seq, digest, cmp.Or(e.RunID, c.end.Run)
+	c.headRead, c.runRead = c.headRead || c.end.at(c.head), c.runRead || c.head != nil && c.head.Run == c.end.Run
+	c.copyLast = c.end.at(c.headCopy)
+	if c.copyLast && c.added != nil && c.headCopy.From < c.added.Seq {
+		c.added = nil
+	}
 }
 
 // at reports whether other is a head of the same line.
@@ -215,7 +223,7 @@ func (c *chain) result() Chain {
 		end.report.Breaks = end.report.Breaks[:min(len(end.report.Breaks), maxBreaks)]
 	}
 	otherRun := c.head != nil && !c.headRead && c.head.Run != "" && !c.runRead && c.end.Run != ""
-	byCopy := c.copyLast && (c.head == nil || otherRun || c.headRead && !c.end.at(c.head))
+	byCopy := c.copyLast && c.added == nil && (c.head == nil || otherRun || c.headRead && !c.end.at(c.head))
 	switch h := c.head; {
 	case byCopy:
 	case otherRun:

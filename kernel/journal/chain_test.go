@@ -158,8 +158,11 @@ func TestHeadCopy(t *testing.T) {
 	must(j.Start(t.Context(), event.KernelStartData{}))
 	check(t, j.Close())
 	headCopy, text := elsewhere.head.Load(), content(t, d)
+	require(t, headCopy.From == 5, headCopy)
 	running := *headCopy
 	running.Rest = false
+	later := *headCopy
+	later.From = 6
 	edited := strings.Replace(text, `"kind":"user"`, `"kind":"hook"`, 1)
 	for name, tt := range map[string]struct {
 		head, headCopy *journal.Head
@@ -167,6 +170,7 @@ func TestHeadCopy(t *testing.T) {
 	}{
 		"without it":                {kept, nil, text, "added@6/6"},
 		"with it":                   {kept, headCopy, text, ""},
+		"known from later on":       {kept, &later, text, "added@6/6"},
 		"not at rest":               {kept, &running, text, "added@6/6"},
 		"of an earlier end":         {kept, kept, text, "added@6/6"},
 		"a line behind":             {kept, headCopy, text + line(7, 2, "control"), "added@7/7"},

@@ -154,6 +154,9 @@ func (f *eventsFile) load(ctx context.Context, each func(event.Event)) (Summary,
 		each(e)
 	})
 	log.Report, log.Chain = f.scan.report, f.scan.chain.result()
+	if f.scan.chain.head == nil && !log.Chain.ByCopy {
+		f.scan.chain.end.From = f.scan.seq // other programs may have added lines before
+	}
 	return log, err
 }
 

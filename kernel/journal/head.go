@@ -13,7 +13,8 @@ import (
 func (j *Journal) Accept() {
 	j.writing.Lock()
 	defer j.writing.Unlock()
-	j.file.scan.chain.end.Accepted = j.file.scan.chain.result().End.Accepted
+	end := &j.file.scan.chain.end
+	end.Accepted, end.From = j.file.scan.chain.result().End.Accepted, 0
 }
 
 // openHead keeps a head that is not at rest before the first line of this process. Lines behind it are then no break,

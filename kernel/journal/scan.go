@@ -49,7 +49,7 @@ func newChainScanner(session string, head, headCopy *Head) scanner {
 		c.headCopy = headCopy
 	}
 	if known := cmp.Or(head, c.headCopy); known != nil {
-		c.end.Accepted = known.Accepted
+		c.end.Accepted, c.end.From = known.Accepted, known.From
 	}
 	return scanner{stamp: stamp{above: chainDigest("", []byte(session))}, chain: c}
 }

@@ -185,7 +185,7 @@ func (p *player) recordTree() error {
 		if relative == "tmp" || slices.Contains(ofEverySession, filepath.ToSlash(relative)) {
 			return fs.SkipDir
 		}
-		if entry.IsDir() {
+		if entry.IsDir() || entry.Name() == "head.json" { // the copy of a head
 			return nil
 		}
 		shown := p.norm.path(relative)

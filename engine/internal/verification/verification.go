@@ -49,7 +49,7 @@ func (v *Verification) Refusal() error {
 	}
 	trust := ""
 	if v.UntrustedKey != "" {
-		trust = fmt.Sprintf("if its owner gave you this key, `%s` trusts it; ", failure.Next("keys trust", v.UntrustedKey))
+		trust = "if its owner gave you this key, `" + failure.Next("keys trust", v.UntrustedKey).String() + "` trusts it; "
 	}
 	return failure.New(failure.Tampered, "the journal of session '%s' is not as you left it: %s", v.Session, v.BreakText()).
 		WithHint("`%s` shows what was changed; %safter a backup, or work from another machine or state directory, `%s` accepts the journal as it is; `%s` removes the session",
