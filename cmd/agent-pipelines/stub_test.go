@@ -39,8 +39,5 @@ func stub(ts *testscript.TestScript, neg bool, args []string) {
 	address := strings.TrimSpace(line)
 	ts.Setenv("STUB", address)
 	name, _, _ := strings.Cut(args[0], "=")
-	dir := filepath.Join(ts.Getenv("HOME"), ".config", "agent-pipelines")
-	ts.Check(os.MkdirAll(dir, 0o700))
-	config := "providers: {agent: {config: {base_url: '" + address + "/s/" + name + "', model: fake}}}\n"
-	ts.Check(os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(config), 0o600))
+	ts.Check(configure(ts.Getenv("HOME"), "providers", "{agent: {config: {base_url: '"+address+"/s/"+name+"', model: fake}}}"))
 }
