@@ -100,7 +100,7 @@ func (c Components) Termination(ctx context.Context, name string, node *plan.Nod
 
 // HookAction implements hook.Actions. The action gets the environment variables that the hook's configuration
 // names.
-func (c Components) HookAction(ctx context.Context, h *plan.Hook, node *plan.Node) (sdk.HookAction, error) {
+func (c Components) HookAction(ctx context.Context, h *plan.Hook, node *plan.Node, write ...string) (sdk.HookAction, error) {
 	if h.Action != plan.ActionCheck && (slices.Contains(c.SkipHooks, h.Action) || slices.Contains(c.SkipHooks, AllHooks)) {
 		return skippedAction{name: h.Action}, nil
 	}
@@ -109,6 +109,9 @@ func (c Components) HookAction(ctx context.Context, h *plan.Hook, node *plan.Nod
 		return nil, err
 	}
 	use.Names = pluginhost.ReferencedEnv(h.Config)
+	if use.Sandbox.Mode == plan.SandboxStrict {
+		use.Sandbox.Write = slices.Concat(use.Sandbox.Write, write)
+	}
 	return c.Host.HookAction(ctx, h.Action, use)
 }
 

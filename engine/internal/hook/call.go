@@ -22,9 +22,9 @@ const GracePeriod = 15 * time.Second
 const callbackAction = "callback"
 
 // Actions finds the action of a hook at a node; the node is nil at the session's points. Its error lists the actions
-// that exist.
+// that exist. In mode strict the action may write the paths of write, too.
 type Actions interface {
-	HookAction(ctx context.Context, h *plan.Hook, at *plan.Node) (sdk.HookAction, error)
+	HookAction(ctx context.Context, h *plan.Hook, at *plan.Node, write ...string) (sdk.HookAction, error)
 }
 
 // Callback is a hook function of the program that embeds the engine, at a point of the run.

@@ -38,7 +38,7 @@ func (a action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, e
 	return a(ctx, req)
 }
 
-func (a action) HookAction(context.Context, *plan.Hook, *plan.Node) (sdk.HookAction, error) {
+func (a action) HookAction(context.Context, *plan.Hook, *plan.Node, ...string) (sdk.HookAction, error) {
 	if a == nil {
 		return nil, errors.New("no such action")
 	}

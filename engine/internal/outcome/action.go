@@ -47,7 +47,11 @@ func (w *evaluation) callAction(ctx context.Context, c plan.Check, config json.R
 	}
 	ctx, cancel := pluginhost.WithCallTimeout(ctx, limit, failure.New(failure.HookTimeout, "the check did not end within %s", cmp.Or(timeout, limit)))
 	defer cancel()
-	action, err := w.actions.HookAction(ctx, &plan.Hook{Action: plan.ActionCheck, Config: config}, w.Node)
+	var write []string
+	if dir != w.Project.Path() { // it lies below .claude
+		write = []string{dir}
+	}
+	action, err := w.actions.HookAction(ctx, &plan.Hook{Action: plan.ActionCheck, Config: config}, w.Node, write...)
 	if err != nil {
 		return sdk.HookAnswer{}, err
 	}

@@ -35,7 +35,7 @@ func (a checkFunc) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer
 	return a(ctx, req)
 }
 
-func (a checkFunc) HookAction(context.Context, *plan.Hook, *plan.Node) (sdk.HookAction, error) {
+func (a checkFunc) HookAction(context.Context, *plan.Hook, *plan.Node, ...string) (sdk.HookAction, error) {
 	return a, nil
 }
 
