@@ -33,7 +33,7 @@ func (l *loop) act(ctx context.Context) (*claim, error) {
 		return end, err
 	}
 	t.remind(l.limit - t.N)
-	if n := l.conversation.identicalTurns(); n > 1 && n == l.IdenticalTurns-1 {
+	if n, _ := l.conversation.repetitions(); n > 1 && n == l.IdenticalTurns-1 {
 		t.addNote(sameAgain)
 	}
 	l.conversation.trim()

@@ -224,19 +224,28 @@ func (t *turn) remind(left int) {
 
 func (t *turn) addNote(text string) { t.Note = strings.TrimSpace(t.Note + " " + text) }
 
-// sameAgain is the note to the turn before the last identical one.
-const sameAgain = "You have made this call before, with the same result. Do something else: the attempt ends if you make it once more."
+// sameAgain is the note to the turn before the last repetition.
+const sameAgain = "You repeat yourself: the same calls had the same results before. Do something else: the attempt ends if you repeat them once more."
 
-// identicalTurns counts the latest turns in a row that made the same calls with the same results.
-func (t *conversation) identicalTurns() int {
-	last, n := t.lastTurn(), 0
-	for _, earlier := range slices.Backward(t.Turns) {
-		if len(last.Reply.Calls) == 0 || !earlier.equals(last) {
-			break
+// maxPeriod is the longest sequence of turns whose repetition is recognised.
+const maxPeriod = 3
+
+// repetitions counts how often the latest turns repeat in a row: one turn, or a sequence of period turns, with the same
+// calls and the same results.
+func (t *conversation) repetitions() (n, period int) {
+	for p := 1; p <= maxPeriod; p++ {
+		same := 0
+		for i := len(t.Turns) - 1; i >= 0; i-- {
+			if like := &t.Turns[len(t.Turns)-1-same%p]; len(like.Reply.Calls) == 0 || !t.Turns[i].equals(like) {
+				break
+			}
+			same++
 		}
-		n++
+		if same/p > n {
+			n, period = same/p, p
+		}
 	}
-	return n
+	return n, period
 }
 
 // duration matches the time of a command in its result.

@@ -118,7 +118,8 @@ func failureResult(err error) (sdk.ExecuteResult, error) {
 // checkLimits returns a failure if the next turn would exceed a limit.
 func (l *loop) checkLimits() error {
 	spent := l.conversation.Turn >= l.limit
-	same := l.IdenticalTurns > 0 && l.conversation.identicalTurns() >= l.IdenticalTurns
+	repeated, period := l.conversation.repetitions()
+	same := l.IdenticalTurns > 0 && repeated >= l.IdenticalTurns
 	if why := l.conversation.refusalFailure(); why != nil && (spent || same) {
 		return why
 	}
@@ -126,6 +127,9 @@ func (l *loop) checkLimits() error {
 	case spent:
 		return failure.New(failure.TurnLimit, "the agent used all its %d turns", l.limit).
 			WithHint("split the work, raise steps.max_turns or max_turns of the provider, or choose a stronger model")
+	case same && period > 1:
+		return failure.New(failure.TurnLimit, "the agent repeated the same %d turns %d times in a row, with the same results", period, l.IdenticalTurns).
+			WithHint("see calls.jsonl; change the task, choose a stronger model, or raise identical_turns of the provider")
 	case same:
 		return failure.New(failure.TurnLimit, "the agent made the same call of %s %d times in a row, with the same result", l.conversation.lastTurn().Reply.Calls[0].Name, l.IdenticalTurns).
 			WithHint("see calls.jsonl; change the task, choose a stronger model, or raise identical_turns of the provider")

@@ -95,7 +95,7 @@ func TestTurnLimit(t *testing.T) { // U164
 	}
 }
 
-// U316: turns in a row with the same calls and results end the attempt; another call or another result in between does not.
+// U316: turns in a row with the same calls and results end the attempt, and so do sequences of two and three turns.
 func TestIdenticalTurns(t *testing.T) {
 	again := newReply("", "read_file", `{"path":"a"}`)
 	other := newReply("", "read_file", `{"path":"b"}`)
@@ -108,19 +108,21 @@ func TestIdenticalTurns(t *testing.T) {
 	}{
 		{"the default", []model.Reply{again}, 3, 3, "the same call of read_file 3 times"},
 		{"another limit", []model.Reply{again}, 5, 5, "the same call of read_file 5 times"},
-		{"no limit", []model.Reply{again}, 0, 9, "all its 9 turns"},
-		{"in turn with another call", []model.Reply{again, again, other, again, again, other, again, other, again}, 3, 9, "all its 9 turns"},
+		{"no limit", []model.Reply{again}, 0, 10, "all its 10 turns"},
+		{"in turn with another call", []model.Reply{again, other, again, again, other, other, again, again, again, other}, 5, 10, "all its 10 turns"},
+		{"two calls in turns", []model.Reply{again, other, again, other, again, other}, 3, 6, "the same 2 turns 3 times"},
+		{"three calls in turns", []model.Reply{again, again, other, again, again, other, again, again, other}, 3, 9, "the same 3 turns 3 times"},
 		{"after another call", []model.Reply{other, again, again, again}, 3, 4, "the same call of read_file 3 times"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &scriptedModel{replies: tt.replies}
-			w, _, _ := newAttempt(t, s, func(w *Attempt) { w.MaxTurns, w.IdenticalTurns = 9, tt.limit })
+			w, _, _ := newAttempt(t, s, func(w *Attempt) { w.MaxTurns, w.IdenticalTurns = 10, tt.limit })
 			got, err := Run(t.Context(), w)
 			if err != nil || got.Error == nil || got.Error.Kind != failure.TurnLimit || !strings.Contains(got.Error.Message, tt.want) || len(s.requests) != tt.turns {
 				t.Fatalf("%+v, error %v, %d turns", got, err, len(s.requests))
 			}
-			if warned := strings.Contains(lastMessage(s, tt.turns), sameAgain); warned != strings.Contains(tt.want, "the same call") {
+			if warned := strings.Contains(lastMessage(s, tt.turns), sameAgain); warned != strings.Contains(tt.want, "the same ") {
 				t.Errorf("before the last turn the model gets %q", lastMessage(s, tt.turns))
 			}
 		})
