@@ -24,7 +24,7 @@ var hostileTable = flag.String("hostile.table", "", "run each attack in each mod
 
 const (
 	hostileScripts = "testdata/hostile"
-	// otherUser is the variable that tells the tests that they run as another user. It names the directory of programs.
+	// otherUser is the variable of tests that run as another user: the directory of their programs.
 	otherUser   = "AGENT_PIPELINES_TEST_OTHER_USER"
 	resultsFile = "results.json"
 )
@@ -215,10 +215,10 @@ func (b *board) next(script, mode string, failed bool, next []scenario) {
 	b.current[script+mode] = next
 }
 
-// confined returns the value of the key sandbox for a mode. There is none without a sandbox.
+// confined returns the value of the key sandbox for a mode.
 func confined(mode string, write ...string) string {
 	if mode == "none" {
-		return ""
+		return mode
 	}
 	return fmt.Sprintf("{mode: %s, write: [%s]}", mode, strings.Join(write, ", "))
 }
@@ -231,12 +231,7 @@ func configure(home, key, value string) error {
 		return err
 	}
 	lines := slices.DeleteFunc(strings.SplitAfter(string(text), "\n"), func(line string) bool { return strings.HasPrefix(line, key+":") })
-	if value != "" {
-		lines = append(lines, key+": "+value+"\n")
-	}
-	if len(text) == 0 && value == "" {
-		return nil
-	}
+	lines = append(lines, key+": "+value+"\n")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
@@ -313,4 +308,66 @@ func (b *board) table(all []scenario) string {
 		}
 	}
 	return strings.TrimSuffix(out.String(), ",") + "\n"
+}
+
+// TestThreatModel compares the tables of docs/threat-model.md with the scenarios: a row whose last column names scripts
+// says in its columns of modes how their attacks end. -update rewrites these columns.
+func TestThreatModel(t *testing.T) {
+	const file = "../../docs/threat-model.md"
+	all := readScenarios(t)
+	text := string(must(os.ReadFile(file)))
+	lines, named := strings.Split(text, "\n"), 0
+	for i, line := range lines {
+		columns := strings.Split(line, "|")
+		if len(columns) != 7 {
+			continue
+		}
+		var row []scenario
+		for _, s := range all {
+			if strings.Contains(columns[5], "`hostile/"+s.script+".txtar`") {
+				row = append(row, s)
+			}
+		}
+		if len(row) == 0 {
+			continue
+		}
+		named += len(row)
+		for j, mode := range hostileModes {
+			columns[2+j] = " " + rowOutcome(row, mode) + " "
+		}
+		lines[i] = strings.Join(columns, "|")
+	}
+	want := strings.Join(lines, "\n")
+	if *update {
+		check(t, os.WriteFile(file, []byte(want), 0o644))
+		return
+	}
+	compare(t, want, text)
+	compare(t, len(all), named) // each script is in one row
+}
+
+// rowOutcome returns how attacks end in a mode: for an ordinary user, and for root if that differs.
+func rowOutcome(row []scenario, mode string) string {
+	outcome := func(user string) string {
+		count := map[string]int{}
+		for _, s := range row {
+			count[s.outcome(mode, user)]++
+		}
+		delete(count, "-")
+		var parts []string
+		for _, outcome := range []string{"held", "found", "open"} {
+			switch n := count[outcome]; {
+			case n > 0 && len(count) == 1:
+				return outcome
+			case n > 0:
+				parts = append(parts, fmt.Sprint(n, " ", outcome))
+			}
+		}
+		return strings.Join(parts, ", ")
+	}
+	user, root := outcome("user"), outcome("root")
+	if user == root {
+		return user
+	}
+	return user + "; as root " + root
 }
