@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -20,14 +21,14 @@ const (
 )
 
 // Network is the network access of a process.
-type Network string
+type Network = confine.Network
 
 // With Off a process reaches no network and accepts connections on its own Unix sockets. Loopback is an interface
 // of the sandbox on which its processes reach each other; it needs mode [Strict].
 const (
-	On       Network = "on"
-	Off      Network = "off"
-	Loopback Network = "loopback"
+	On       = confine.On
+	Off      = confine.Off
+	Loopback = confine.Loopback
 )
 
 // Policy is the confinement of one process and its children, fully resolved. All paths are absolute and exist. The

@@ -76,6 +76,14 @@ var Rules = []Rule{
 		Package: "plugin-sdk/schema", Allow: []string{"std", "plugin-sdk/config", "plugin-sdk/failure", "github.com/santhosh-tekuri/jsonschema/..."},
 		Reason: "this package alone of the sdk validates data against a JSON Schema; it reads no file and fetches nothing",
 	},
+	{
+		Package: "plugin-sdk/confine/*_test.go", Allow: slices.Concat(forTests, []string{"golang.org/x/sys/unix", "golang.org/x/net/bpf"}),
+		Reason: "the tests run the filter in a virtual machine",
+	},
+	{
+		Package: "plugin-sdk/confine", Allow: []string{"std", "golang.org/x/sys/unix", "golang.org/x/net/bpf"},
+		Reason: "this package runs in processes before they are confined: it imports as little as possible",
+	},
 	{Package: "plugin-sdk/...", Allow: wire, Reason: sdkReason},
 
 	{Package: "kernel/plan", Allow: []string{"std", "plugin-sdk/failure"}, Deny: impure, Reason: pureReason},
@@ -122,13 +130,13 @@ var Rules = []Rule{
 		Reason: "this file alone counts tokens, by vocabularies in the binary: it reads no file and fetches nothing",
 	},
 	{
-		Package: "engine/internal/sandbox/*_test.go", Allow: slices.Concat(engineInside, forTests, []string{"golang.org/x/net/bpf"}),
+		Package: "engine/internal/sandbox/*_test.go", Allow: slices.Concat(engineInside, forTests),
 		Reason: "the tests start confined plugins as the kernel does",
 	},
 	{
 		Package: "engine/internal/sandbox",
-		Allow:   []string{"std", "plugin-sdk/failure", "kernel/sandboxpolicy", "golang.org/x/sys/unix", "golang.org/x/net/bpf"},
-		Reason:  "this package runs in processes before they are confined: it imports as little as possible",
+		Allow:   []string{"std", "plugin-sdk/confine", "plugin-sdk/failure", "kernel/sandboxpolicy", "golang.org/x/sys/unix"},
+		Reason:  "this package decides what a process may do: it imports as little as possible",
 	},
 	{
 		Package: "engine/internal/yamlwrite", Allow: []string{"std", "kernel/yamldoc", "gopkg.in/yaml.v3"},

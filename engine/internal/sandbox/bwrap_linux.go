@@ -12,6 +12,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -87,7 +88,7 @@ func namespaces(b sandboxpolicy.Policy) []string {
 	if os.Geteuid() != 0 {
 		args = append(args, "--unshare-user")
 	} else {
-		for _, name := range append([]string{"CAP_SETPCAP"}, keptNames...) { // CAP_SETPCAP is needed to drop all others for good
+		for _, name := range append([]string{"CAP_SETPCAP"}, confine.KeptCapabilities...) { // CAP_SETPCAP is needed to drop all others for good
 			args = append(args, "--cap-add", name)
 		}
 	}

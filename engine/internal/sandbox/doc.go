@@ -3,7 +3,7 @@
 //
 // A [sandboxpolicy.Policy] is the input. [Sandbox.Check] reports whether this system can apply it and refuses with
 // the reason and the remedy if it cannot; [Sandbox.Wrap] returns the command line to start instead of the program. In
-// both modes that command starts this program again with the hidden verb [Verb]. The verb calls [Main], which
+// both modes that command starts this program again with the hidden verb [confine.Verb]. The verb calls [confine.Main], which
 // restricts its own process and then executes the program. Every child inherits the restrictions.
 //
 //   - [sandboxpolicy.Workspace]: Landlock for files, abstract sockets and signals, a seccomp filter for the rest, and

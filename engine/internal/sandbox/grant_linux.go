@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 )
 
 // grants are the paths to read and to write. Each list is sorted and has no path below another path of the list, except
@@ -108,11 +109,8 @@ func lookup(env []string, name string) (value string) {
 	return value
 }
 
-// ownFiles is the directory of a process's own descriptors.
-const ownFiles = "/proc/self/fd/"
-
 // pass hands a file to the process and returns the file's name in that process.
 func pass(c *sandboxpolicy.Command, f *os.File) string {
 	c.Files = append(c.Files, f)
-	return fmt.Sprint(ownFiles, len(c.Files)+2)
+	return fmt.Sprint(confine.OwnFiles, len(c.Files)+2)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
@@ -79,7 +80,7 @@ func beHost(dir string) int {
 	spawner := process.NewSpawner()
 	l := launch.New(launch.Config{
 		Spawner: spawner, Marker: process.NewMarker(dir), Logger: hclog.NewNullLogger(), PluginLogger: hclog.NewNullLogger(),
-		Redactor: redact.New(nil), SocketBases: []string{"/tmp"}, Sandbox: sandbox.New([]string{"/proc/self/exe", sandbox.Verb}),
+		Redactor: redact.New(nil), SocketBases: []string{"/tmp"}, Sandbox: sandbox.New([]string{"/proc/self/exe", confine.Verb}),
 	})
 	b, err := catalog.NewVerifier(catalog.NewCache("")).Open(os.Getenv(hostileVariable))
 	if err != nil {

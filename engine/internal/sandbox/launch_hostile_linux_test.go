@@ -27,6 +27,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
@@ -125,7 +126,7 @@ func newHost(t testing.TB) *host {
 	t.Helper()
 	h := &host{t: t, spawner: process.NewSpawner()}
 	t.Cleanup(h.spawner.Close)
-	h.confine(sandbox.New([]string{"/proc/self/exe", sandbox.Verb}))
+	h.confine(sandbox.New([]string{"/proc/self/exe", confine.Verb}))
 	return h
 }
 

@@ -4,15 +4,7 @@ import (
 	"sync"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
-)
-
-// Verb is the first argument with which a program calls [Main].
-const Verb = "__sandbox"
-
-// probed is the output of a probe, exitStartError the exit code of a process that could not apply its spec.
-const (
-	probed         = "the sandbox was applied"
-	exitStartError = 126
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 )
 
 // systemDirs are the directories that are searched for bubblewrap. A project cannot install a program there.
@@ -55,8 +47,8 @@ type proof struct {
 	best    bool
 }
 
-// New returns a Sandbox. helper is a command line, usually this program and [Verb], that passes further arguments to
-// [Main]. Without a helper nothing can be confined.
+// New returns a Sandbox. helper is a command line, usually this program and [confine.Verb], that passes further arguments to
+// [confine.Main]. Without a helper nothing can be confined.
 func New(helper []string) *Sandbox {
-	return &Sandbox{helper: helper, systemDirs: systemDirs, abi: landlockABI, proven: map[proof]sandboxpolicy.Capabilities{}}
+	return &Sandbox{helper: helper, systemDirs: systemDirs, abi: confine.ABI, proven: map[proof]sandboxpolicy.Capabilities{}}
 }

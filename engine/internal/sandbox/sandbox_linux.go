@@ -15,6 +15,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -40,7 +41,7 @@ func (s *Sandbox) Check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpol
 	case errors.As(err, &f):
 		return b.Refuse(f)
 	default:
-		return b.Refuse(sandboxpolicy.StartError{Text: err.Error()}.Failure(b))
+		return b.Refuse(b.StartFailure(confine.StartError{Text: err.Error()}))
 	}
 	o.Memory, o.Processes, o.CPUSeconds = b.Memory, b.Processes, float64(seconds(b.CPU))
 	if b.Processes > 0 && !ordinary() {
@@ -80,9 +81,9 @@ func (s *Sandbox) prove(ctx context.Context, p proof) (sandboxpolicy.Capabilitie
 
 // expect returns the abilities that this system claims to have.
 func (s *Sandbox) expect(ctx context.Context, b sandboxpolicy.Policy) (sandboxpolicy.Capabilities, error) {
-	o := sandboxpolicy.Capabilities{Mode: b.Mode, Network: b.Network, Landlock: min(s.abi(), maxABI), Seccomp: true}
+	o := sandboxpolicy.Capabilities{Mode: b.Mode, Network: b.Network, Landlock: min(s.abi(), confine.MaxABI), Seccomp: true}
 	switch {
-	case auditArch == 0:
+	case !confine.Supported:
 		return sandboxpolicy.Capabilities{}, failure.New(failure.SandboxUnavailable, "sandbox %s is not available on %s", b.Mode, runtime.GOARCH).
 			WithHint("run it on amd64 or arm64, or without policy.sandbox")
 	case b.Mode == sandboxpolicy.Strict:
@@ -138,14 +139,14 @@ func probe(ctx context.Context, b sandboxpolicy.Policy, c *sandboxpolicy.Command
 	err := p.Run()
 	c.Started()
 	if t, found := sandboxpolicy.FindStartError(errs.String()); found && err != nil {
-		return t.Failure(b)
+		return b.StartFailure(t)
 	}
-	if err == nil && strings.TrimSpace(out.String()) != probed {
+	if err == nil && strings.TrimSpace(out.String()) != confine.Probed {
 		err = fmt.Errorf("%s did not run the probe in the sandbox", c.Name)
 	}
 	if err != nil {
 		return failure.New(failure.SandboxUnavailable, "sandbox %s is not available: %w", b.Mode, err).WithDetail(errs.String()).
-			WithHint("let the helper program call engine.Confine with its arguments after %s before it does anything else", Verb)
+			WithHint("let the helper program call engine.Confine with its arguments after %s before it does anything else", confine.Verb)
 	}
 	return nil
 }
@@ -167,7 +168,7 @@ func (s *Sandbox) Wrap(ctx context.Context, b sandboxpolicy.Policy, p sandboxpol
 // wrap returns the command for a proven policy. A Program without Path is a probe.
 func (s *Sandbox) wrap(ctx context.Context, b sandboxpolicy.Policy, got sandboxpolicy.Capabilities, p sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
 	c := &sandboxpolicy.Command{}
-	o := spec{
+	o := confine.Spec{
 		Network: b.Network, Seccomp: got.Seccomp, Landlock: got.Landlock,
 		Memory: b.Memory, CPU: seconds(b.CPU),
 	}

@@ -7,17 +7,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-var helper = []string{"/proc/self/exe", Verb}
+var helper = []string{"/proc/self/exe", confine.Verb}
 
 // Check refuses a restriction that the system lacks, with a reason and a remedy. A best-effort policy only lists it.
 func TestCheck(t *testing.T) {
@@ -35,7 +35,7 @@ func TestCheck(t *testing.T) {
 		hint   string
 		want   sandboxpolicy.Capabilities
 	}{
-		"workspace":                    {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: min(landlockABI(), maxABI), Seccomp: true}},
+		"workspace":                    {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: min(confine.ABI(), confine.MaxABI), Seccomp: true}},
 		"no landlock":                  {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On}, change: old(0), text: "needs Landlock with ABI 6, and this kernel has none", hint: "Linux 6.12"},
 		"an old landlock":              {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On}, change: old(5), text: "this kernel has ABI 5", hint: "bubblewrap"},
 		"no landlock, the best":        {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(0), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Seccomp: true, Missing: []string{"files, signals and abstract sockets are not confined: this kernel has none, or it is turned off"}}},
@@ -44,7 +44,7 @@ func TestCheck(t *testing.T) {
 		"loopback needs strict":        {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Loopback}, text: "no network loopback", hint: "sandbox strict"},
 		"no helper":                    {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.On}, change: func(s *Sandbox) { s.helper = nil }, text: "has no helper", hint: "WithSandboxHelper"},
 		"no helper, the best":          {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: func(s *Sandbox) { s.helper = nil }, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.None, Network: sandboxpolicy.On, Missing: []string{"sandbox workspace: this program has no helper that confines its processes"}}},
-		"a helper that is none":        {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/bin/echo"} }, text: "/bin/echo did not run the probe in the sandbox", hint: Verb},
+		"a helper that is none":        {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/bin/echo"} }, text: "/bin/echo did not run the probe in the sandbox", hint: confine.Verb},
 		"no helper's file":             {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/none"} }, text: "open /none", hint: "installed"},
 		"no bubblewrap":                {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{"/none"} }, text: "needs bubblewrap, which is not installed", hint: "apt install bubblewrap"},
 		"another user's bubblewrap":    {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{dir} }, text: "cannot trust " + bwrap, hint: "system's packages"},
@@ -87,7 +87,7 @@ func version(t *testing.T) string {
 }
 
 func strictABI() int {
-	if abi := min(landlockABI(), maxABI); abi >= leastABI {
+	if abi := min(confine.ABI(), confine.MaxABI); abi >= leastABI {
 		return abi
 	}
 	return 0
@@ -146,68 +146,9 @@ func TestStartErrorOfBubblewrap(t *testing.T) {
 		if !found || got.Exec {
 			t.Fatalf("%q is not found: %+v", says, got)
 		}
-		if f := got.Failure(sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}); f.Kind != failure.SandboxUnavailable || !strings.Contains(f.Hint, hint) || !strings.Contains(f.Message, says) {
+		if f := (sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}).StartFailure(got); f.Kind != failure.SandboxUnavailable || !strings.Contains(f.Hint, hint) || !strings.Contains(f.Message, says) {
 			t.Errorf("%q: %+v", says, f)
 		}
-	}
-}
-
-// Main reports errors in its arguments.
-func TestMainRefuses(t *testing.T) {
-	for name, tt := range map[string]struct {
-		args []string
-		text string
-	}{
-		"nothing":    {nil, "there is no specification"},
-		"no JSON":    {[]string{"x"}, "read the specification"},
-		"no program": {[]string{spec{Network: sandboxpolicy.On, Exec: "/bin/true"}.String()}, "there is no program"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := exec.Command(os.Args[0], append([]string{Verb}, tt.args...)...)
-			out, err := c.CombinedOutput()
-			got, found := sandboxpolicy.FindStartError(string(out))
-			if err == nil || c.ProcessState.ExitCode() != exitStartError || !found || !strings.Contains(got.Text, tt.text) {
-				t.Errorf("%v: %s", err, out)
-			}
-		})
-	}
-}
-
-// Main confines the process before it opens the program: a missing or invalid program is reported with the system's
-// reason, and a specification without a program is a probe.
-func TestMainConfinesFirst(t *testing.T) {
-	dir := t.TempDir()
-	text := filepath.Join(dir, "text")
-	testkit.OK(t, os.WriteFile(text, []byte("no program"), 0o600))
-	o := spec{
-		Network: sandboxpolicy.Off, Landlock: min(landlockABI(), maxABI), Files: true, Seccomp: true, Memory: 8 << 30, CPU: 60, Processes: 1000, Added: true,
-		Read: []string{"/proc", dir, filepath.Join(dir, "never was")}, Write: []string{dir}, Devices: []string{os.DevNull},
-	}
-	if d := os.Getenv("GOCOVERDIR"); d != "" {
-		o.Write = append(o.Write, d) // the confined process writes its coverage
-	}
-	for name, tt := range map[string]struct {
-		program string
-		errno   syscall.Errno
-	}{
-		"no such file": {filepath.Join(dir, "gone"), syscall.ENOENT},
-		"no program":   {text, syscall.EACCES},
-		"a probe":      {"", 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o.Exec = tt.program
-			out, err := exec.Command(os.Args[0], Verb, o.String(), tt.program).CombinedOutput()
-			if tt.program == "" {
-				if err != nil || string(out) != probed+"\n" {
-					t.Errorf("%v: %s", err, out)
-				}
-				return
-			}
-			got, found := sandboxpolicy.FindStartError(string(out))
-			if err == nil || !found || !got.Exec || got.Errno != tt.errno {
-				t.Errorf("%v: %s", err, out)
-			}
-		})
 	}
 }
 

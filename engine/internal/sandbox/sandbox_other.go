@@ -4,17 +4,16 @@ package sandbox
 
 import (
 	"context"
-	"os"
-	"runtime"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // Check refuses every policy except one with [sandboxpolicy.Policy.BestEffort].
 func (s *Sandbox) Check(_ context.Context, b sandboxpolicy.Policy) (sandboxpolicy.Capabilities, error) {
-	return b.Refuse(failure.New(failure.SandboxUnavailable, "sandbox %s is not available on %s", b.Mode, system()).
+	return b.Refuse(failure.New(failure.SandboxUnavailable, "sandbox %s is not available on %s", b.Mode, confine.System()).
 		WithHint("run it on Linux (in a container or a virtual machine), or without policy.sandbox"))
 }
 
@@ -28,18 +27,3 @@ func (s *Sandbox) Wrap(ctx context.Context, b sandboxpolicy.Policy, p sandboxpol
 
 // CheckRepository does nothing: no process is confined on this system.
 func CheckRepository(context.Context, string) error { return nil }
-
-func landlockABI() int { return 0 }
-
-func system() string {
-	if runtime.GOOS == "darwin" {
-		return "macOS"
-	}
-	return runtime.GOOS
-}
-
-// Main fails: nothing can be confined on this system.
-func Main([]string) int {
-	_, _ = os.Stderr.WriteString(sandboxpolicy.StartError{Text: "not available on " + system()}.Line())
-	return exitStartError
-}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -37,7 +38,7 @@ func (i *Instance) startError(ctx context.Context, err error, timedOut bool) err
 		if t.Exec {
 			return execError(i.command, t.Errno)
 		}
-		return t.Failure(*i.policy)
+		return i.policy.StartFailure(t)
 	}
 	return i.earlyExitError(stderr)
 }
@@ -52,7 +53,7 @@ func (i *Instance) notStartedError(err error) error {
 	case system: // the system lacks a resource, whatever was requested
 		return execError(i.command, err)
 	case i.policy != nil:
-		return sandboxpolicy.StartError{Text: err.Error()}.Failure(*i.policy)
+		return i.policy.StartFailure(confine.StartError{Text: err.Error()})
 	}
 	return execError(i.command, err)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 )
 
@@ -153,7 +154,7 @@ type Verb interface {
 
 // Confine is the first argument that makes the command confine itself and execute a plugin. main checks it before it
 // builds the grammar, which costs time.
-const Confine = "__sandbox"
+const Confine = confine.Verb
 
 // bashVerbs lists the verbs of the Bash engine. That engine ran any other first word as a stage: its projects may
 // have stages with the names of our other verbs.

@@ -1,10 +1,8 @@
-package sandbox
+package confine
 
 import (
 	"fmt"
 	"unsafe"
-
-	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -39,7 +37,7 @@ func refuseCall(errno unix.Errno) bpf.Instruction {
 }
 
 // filter returns the program that decides about each system call.
-func filter(n sandboxpolicy.Network) []bpf.Instruction {
+func filter(n Network) []bpf.Instruction {
 	p := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: archAt, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1},
@@ -67,9 +65,9 @@ func filter(n sandboxpolicy.Network) []bpf.Instruction {
 
 // sockets returns the instructions for the calls that create and connect sockets. Without network a process can only
 // accept connections: it cannot connect, nor create connectionless sockets, which could send to sockets outside.
-func sockets(n sandboxpolicy.Network) []bpf.Instruction {
+func sockets(n Network) []bpf.Instruction {
 	noFamily := refuseCall(unix.EAFNOSUPPORT)
-	if n != sandboxpolicy.Off {
+	if n != Off {
 		families := append([]bpf.Instruction{argument(0)}, anyOf(allowCall, noFamily, unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)...)
 		return forSyscall(unix.SYS_SOCKET, families...)
 	}
@@ -103,7 +101,7 @@ func anyOf(then, otherwise bpf.Instruction, values ...uint32) []bpf.Instruction 
 
 // install puts the filter on the calling thread and its children. The thread must have
 // no_new_privs.
-func install(p []bpf.Instruction) error {
+func installFilter(p []bpf.Instruction) error {
 	raw, err := bpf.Assemble(p)
 	if err != nil {
 		return fmt.Errorf("assemble the filter: %w", err)

@@ -1,6 +1,6 @@
 //go:build linux && !amd64 && !arm64
 
-package sandbox
+package confine
 
 // There is no filter for this architecture, so that nothing is confined on it.
 const (

@@ -1,4 +1,4 @@
-package sandbox
+package confine
 
 import (
 	"errors"
@@ -6,8 +6,6 @@ import (
 	"os"
 	"strings"
 	"unsafe"
-
-	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 
 	"golang.org/x/sys/unix"
 )
@@ -46,8 +44,8 @@ func handled(abi int) uint64 {
 	return rights
 }
 
-// landlockABI returns the Landlock ABI version of this kernel, 0 for none.
-func landlockABI() int {
+// ABI returns the Landlock ABI version of this kernel, 0 for none.
+func ABI() int {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return 0
@@ -56,12 +54,12 @@ func landlockABI() int {
 }
 
 // restrict confines the calling thread, which must have no_new_privs set, and its descendants.
-func (o spec) restrict() error {
+func (o Spec) restrict() error {
 	var attr unix.LandlockRulesetAttr
 	if o.Files {
 		attr.Handled_access_fs = handled(o.Landlock)
 	}
-	if o.Landlock >= 4 && o.Network == sandboxpolicy.Off {
+	if o.Landlock >= 4 && o.Network == Off {
 		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
 	if o.Landlock >= 6 {
@@ -95,7 +93,7 @@ func (o spec) restrict() error {
 // newer link.
 func allow(ruleset *os.File, path string, rights uint64) error {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
-	if strings.HasPrefix(path, ownFiles) {
+	if strings.HasPrefix(path, OwnFiles) {
 		how.Resolve = 0 // the program itself, which the host has opened
 	}
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)

@@ -1,4 +1,4 @@
-package sandbox
+package confine
 
 import (
 	"bytes"
@@ -8,20 +8,17 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-
-	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// spec lists the restrictions that a process applies to itself before it executes the program. The specification is the
+// Spec lists the restrictions that a process applies to itself before it executes the program. The specification is the
 // process's first argument, as JSON; the program's own arguments follow, argument 0 included.
-type spec struct {
-	// Exec is the file to execute. In a probe it is "": the process applies the restrictions and prints [probed].
+type Spec struct {
+	// Exec is the file to execute. In a probe it is "": the process applies the restrictions and prints [Probed].
 	Exec string `json:"exec,omitempty"`
-	// Loader holds variables of the program's environment that would already affect the confining programs, see
-	// [withoutLoader].
+	// Loader holds variables of the program's environment that would already affect the confining programs.
 	Loader []string `json:"loader,omitempty"`
 	// Network decides which system calls the filter allows.
-	Network sandboxpolicy.Network `json:"network"`
+	Network Network `json:"network"`
 	// Landlock is the ABI whose rights are handled, 0 for no Landlock. With Files it also restricts files; without
 	// Files, only connections and signals.
 	Landlock int  `json:"landlock,omitempty"`
@@ -40,30 +37,41 @@ type spec struct {
 	CPU    int64 `json:"cpu,omitempty"`
 }
 
-// maxABI is the newest Landlock ABI whose rights are known here.
-const maxABI = 9
+// Network is the network access of a process.
+type Network string
+
+// With Off a process reaches no network and accepts connections on its own Unix sockets. Loopback is an interface of its
+// own sandbox.
+const (
+	On       Network = "on"
+	Off      Network = "off"
+	Loopback Network = "loopback"
+)
+
+// MaxABI is the newest Landlock ABI whose rights are known here.
+const MaxABI = 9
 
 // parseSpec reads a specification strictly: it refuses unknown members and invalid values.
-func parseSpec(text string) (spec, error) {
-	var o spec
+func parseSpec(text string) (Spec, error) {
+	var o Spec
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&o); err != nil {
-		return spec{}, fmt.Errorf("read the specification: %w", err)
+		return Spec{}, fmt.Errorf("read the specification: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return spec{}, errors.New("read the specification: unexpected text after it")
+		return Spec{}, errors.New("read the specification: unexpected text after it")
 	}
 	return o, o.check()
 }
 
-func (o spec) check() error {
+func (o Spec) check() error {
 	switch o.Network {
-	case sandboxpolicy.On, sandboxpolicy.Off, sandboxpolicy.Loopback:
+	case On, Off, Loopback:
 	default:
 		return fmt.Errorf("network %q is not known", o.Network)
 	}
-	if o.Landlock < 0 || o.Landlock > maxABI {
+	if o.Landlock < 0 || o.Landlock > MaxABI {
 		return fmt.Errorf("landlock ABI %d is not known", o.Landlock)
 	}
 	if o.Files && o.Landlock == 0 {
@@ -82,7 +90,7 @@ func (o spec) check() error {
 	return nil
 }
 
-func (o spec) String() string {
+func (o Spec) String() string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -1,4 +1,4 @@
-package sandbox
+package confine
 
 import (
 	"encoding/binary"
@@ -7,22 +7,25 @@ import (
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
-
-	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
-	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
 // verdict runs the filter on a system call and returns its answer: nil, an error number, or errKilled.
-func verdict(t *testing.T, n sandboxpolicy.Network, arch, nr uint32, args ...uint32) error {
+func verdict(t *testing.T, n Network, arch, nr uint32, args ...uint32) error {
 	t.Helper()
-	vm := testkit.Must(bpf.NewVM(filter(n)))
+	vm, err := bpf.NewVM(filter(n))
+	if err != nil {
+		t.Fatal(err)
+	}
 	call := make([]byte, 64) // struct seccomp_data; the VM reads words in network order
 	binary.BigEndian.PutUint32(call[numberAt:], nr)
 	binary.BigEndian.PutUint32(call[archAt:], arch)
 	for i, a := range args {
 		binary.BigEndian.PutUint32(call[16+8*i:], a)
 	}
-	got := testkit.Must(vm.Run(call))
+	got, err := vm.Run(call)
+	if err != nil {
+		t.Fatal(err)
+	}
 	switch answer := uint32(got); {
 	case answer == unix.SECCOMP_RET_ALLOW:
 		return nil
@@ -41,7 +44,7 @@ var errKilled = errors.New("killed")
 func TestFilter(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		only sandboxpolicy.Network // "" for every network
+		only Network // "" for every network
 		arch uint32
 		nr   uint32
 		args []uint32
@@ -69,26 +72,26 @@ func TestFilter(t *testing.T) {
 		{"another's limits", "", auditArch, unix.SYS_PRLIMIT64, []uint32{412, 7}, unix.EPERM},
 
 		{"unix stream", "", auditArch, unix.SYS_SOCKET, []uint32{unix.AF_UNIX, unix.SOCK_STREAM | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK}, nil},
-		{"unix packets", sandboxpolicy.Off, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_UNIX, unix.SOCK_SEQPACKET}, nil},
-		{"unix datagrams", sandboxpolicy.Off, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_UNIX, unix.SOCK_DGRAM | unix.SOCK_CLOEXEC}, unix.EPROTONOSUPPORT},
-		{"unix datagrams by another name", sandboxpolicy.Off, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_UNIX, unix.SOCK_RAW}, unix.EPROTONOSUPPORT},
-		{"a pair", sandboxpolicy.Off, auditArch, unix.SYS_SOCKETPAIR, []uint32{unix.AF_UNIX, unix.SOCK_STREAM}, nil},
-		{"a pair of datagrams", sandboxpolicy.Off, auditArch, unix.SYS_SOCKETPAIR, []uint32{unix.AF_UNIX, unix.SOCK_DGRAM}, unix.EPROTONOSUPPORT},
-		{"tcp", sandboxpolicy.Off, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_INET, unix.SOCK_STREAM}, unix.EAFNOSUPPORT},
-		{"udp", sandboxpolicy.Off, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_INET6, unix.SOCK_DGRAM}, unix.EAFNOSUPPORT},
-		{"mptcp", sandboxpolicy.Off, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP}, unix.EAFNOSUPPORT},
-		{"netlink", sandboxpolicy.Off, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_NETLINK, unix.SOCK_RAW}, unix.EAFNOSUPPORT},
-		{"connect", sandboxpolicy.Off, auditArch, unix.SYS_CONNECT, []uint32{3}, unix.EPERM},
+		{"unix packets", Off, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_UNIX, unix.SOCK_SEQPACKET}, nil},
+		{"unix datagrams", Off, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_UNIX, unix.SOCK_DGRAM | unix.SOCK_CLOEXEC}, unix.EPROTONOSUPPORT},
+		{"unix datagrams by another name", Off, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_UNIX, unix.SOCK_RAW}, unix.EPROTONOSUPPORT},
+		{"a pair", Off, auditArch, unix.SYS_SOCKETPAIR, []uint32{unix.AF_UNIX, unix.SOCK_STREAM}, nil},
+		{"a pair of datagrams", Off, auditArch, unix.SYS_SOCKETPAIR, []uint32{unix.AF_UNIX, unix.SOCK_DGRAM}, unix.EPROTONOSUPPORT},
+		{"tcp", Off, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_INET, unix.SOCK_STREAM}, unix.EAFNOSUPPORT},
+		{"udp", Off, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_INET6, unix.SOCK_DGRAM}, unix.EAFNOSUPPORT},
+		{"mptcp", Off, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP}, unix.EAFNOSUPPORT},
+		{"netlink", Off, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_NETLINK, unix.SOCK_RAW}, unix.EAFNOSUPPORT},
+		{"connect", Off, auditArch, unix.SYS_CONNECT, []uint32{3}, unix.EPERM},
 
-		{"tcp", sandboxpolicy.On, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_INET, unix.SOCK_STREAM}, nil},
-		{"udp", sandboxpolicy.Loopback, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_INET6, unix.SOCK_DGRAM}, nil},
-		{"netlink", sandboxpolicy.On, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_NETLINK, unix.SOCK_RAW}, nil},
-		{"packets", sandboxpolicy.On, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_PACKET, unix.SOCK_RAW}, unix.EAFNOSUPPORT},
-		{"the hypervisor", sandboxpolicy.On, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_VSOCK, unix.SOCK_STREAM}, unix.EAFNOSUPPORT},
-		{"connect", sandboxpolicy.On, auditArch, unix.SYS_CONNECT, []uint32{3}, nil},
-		{"connect", sandboxpolicy.Loopback, auditArch, unix.SYS_CONNECT, []uint32{3}, nil},
+		{"tcp", On, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_INET, unix.SOCK_STREAM}, nil},
+		{"udp", Loopback, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_INET6, unix.SOCK_DGRAM}, nil},
+		{"netlink", On, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_NETLINK, unix.SOCK_RAW}, nil},
+		{"packets", On, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_PACKET, unix.SOCK_RAW}, unix.EAFNOSUPPORT},
+		{"the hypervisor", On, auditArch, unix.SYS_SOCKET, []uint32{unix.AF_VSOCK, unix.SOCK_STREAM}, unix.EAFNOSUPPORT},
+		{"connect", On, auditArch, unix.SYS_CONNECT, []uint32{3}, nil},
+		{"connect", Loopback, auditArch, unix.SYS_CONNECT, []uint32{3}, nil},
 	} {
-		for _, n := range []sandboxpolicy.Network{sandboxpolicy.On, sandboxpolicy.Off, sandboxpolicy.Loopback} {
+		for _, n := range []Network{On, Off, Loopback} {
 			if tt.only != "" && tt.only != n {
 				continue
 			}
@@ -108,7 +111,7 @@ func TestFilterOfAnotherABI(t *testing.T) {
 		return
 	}
 	for _, nr := range []uint32{unix.SYS_READ, unix.SYS_SOCKET, 512} {
-		if got := verdict(t, sandboxpolicy.On, auditArch, nr|foreignBit); !errors.Is(got, unix.ENOSYS) {
+		if got := verdict(t, On, auditArch, nr|foreignBit); !errors.Is(got, unix.ENOSYS) {
 			t.Errorf("call %d: %v", nr, got)
 		}
 	}

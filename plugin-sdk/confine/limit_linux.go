@@ -1,4 +1,4 @@
-package sandbox
+package confine
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 // confined.
 const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
 
-// keptNames are the names of the same capabilities for bubblewrap.
-var keptNames = []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID"}
+// KeptCapabilities are the names of the capabilities that root keeps.
+var KeptCapabilities = []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID"}
 
 // dropCapabilities drops all capabilities but the kept ones, also for programs that the process
 // will execute.
@@ -47,7 +47,7 @@ func dropCapabilities() error {
 }
 
 // limit sets the resource limits of the process. Its children inherit them.
-func (o spec) limit() error {
+func (o Spec) limit() error {
 	// At the end of its processor time a process gets a signal, and is killed a second later.
 	for _, l := range []struct {
 		name       string

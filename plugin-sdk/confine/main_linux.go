@@ -1,4 +1,4 @@
-package sandbox
+package confine
 
 import (
 	"errors"
@@ -10,10 +10,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
-
 	"golang.org/x/sys/unix"
 )
+
+// Supported reports whether a process of this architecture can be confined.
+const Supported = auditArch != 0
 
 const (
 	busyTries = 3
@@ -29,24 +30,24 @@ func Main(args []string) int {
 	runtime.LockOSThread()
 	t := apply(args)
 	if t == nil {
-		_, _ = io.WriteString(os.Stdout, probed+"\n")
+		_, _ = io.WriteString(os.Stdout, Probed+"\n")
 		return 0
 	}
 	_, _ = io.WriteString(os.Stderr, t.Line())
-	return exitStartError
+	return ExitStartError
 }
 
 // apply returns nil at the end of a probe, and otherwise the reason why the program was not executed.
-func apply(args []string) *sandboxpolicy.StartError {
+func apply(args []string) *StartError {
 	if len(args) == 0 {
-		return &sandboxpolicy.StartError{Text: "there is no specification"}
+		return &StartError{Text: "there is no specification"}
 	}
 	o, err := parseSpec(args[0])
 	if err == nil {
 		err = o.confine()
 	}
 	if err != nil {
-		return &sandboxpolicy.StartError{Text: err.Error()}
+		return &StartError{Text: err.Error()}
 	}
 	if o.Exec == "" {
 		return nil
@@ -55,7 +56,7 @@ func apply(args []string) *sandboxpolicy.StartError {
 }
 
 // confine applies the restrictions in an order in which none prevents a later one.
-func (o spec) confine() error {
+func (o Spec) confine() error {
 	if o.Added {
 		o.Processes += tasks(os.Getuid())
 	}
@@ -78,7 +79,7 @@ func (o spec) confine() error {
 		}
 	}
 	if o.Seccomp {
-		if err := install(filter(o.Network)); err != nil {
+		if err := installFilter(filter(o.Network)); err != nil {
 			return fmt.Errorf("seccomp: %w", err)
 		}
 	}
@@ -87,12 +88,12 @@ func (o spec) confine() error {
 
 // execute replaces the process by the program, and returns only if that fails. No descriptor but the first three is
 // passed on.
-func execute(path string, argv, env []string) *sandboxpolicy.StartError {
+func execute(path string, argv, env []string) *StartError {
 	if len(argv) == 0 {
-		return &sandboxpolicy.StartError{Text: "there is no program"}
+		return &StartError{Text: "there is no program"}
 	}
 	if err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return &sandboxpolicy.StartError{Text: "close_range: " + err.Error()}
+		return &StartError{Text: "close_range: " + err.Error()}
 	}
 	var err error
 	for try := 0; ; try++ {
@@ -102,7 +103,7 @@ func execute(path string, argv, env []string) *sandboxpolicy.StartError {
 		}
 		<-time.After(busyPause)
 	}
-	t := &sandboxpolicy.StartError{Text: argv[0] + ": " + err.Error(), Exec: true}
+	t := &StartError{Text: argv[0] + ": " + err.Error(), Exec: true}
 	_ = errors.As(err, &t.Errno)
 	return t
 }

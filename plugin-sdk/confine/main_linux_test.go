@@ -1,0 +1,87 @@
+package confine
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == Verb {
+		os.Exit(Main(os.Args[2:]))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// findStartError reads the line of a [StartError].
+func findStartError(out string) (t StartError, found bool) {
+	_, text, found := strings.Cut(out, StartErrorPrefix)
+	return t, found && json.NewDecoder(strings.NewReader(text)).Decode(&t) == nil
+}
+
+// Main reports errors in its arguments.
+func TestMainRefuses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		args []string
+		text string
+	}{
+		"nothing":    {nil, "there is no specification"},
+		"no JSON":    {[]string{"x"}, "read the specification"},
+		"no program": {[]string{Spec{Network: On, Exec: "/bin/true"}.String()}, "there is no program"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := exec.Command(os.Args[0], append([]string{Verb}, tt.args...)...)
+			out, err := c.CombinedOutput()
+			got, found := findStartError(string(out))
+			if err == nil || c.ProcessState.ExitCode() != ExitStartError || !found || !strings.Contains(got.Text, tt.text) {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
+
+// Main confines the process before it opens the program: a missing or invalid program is reported with the system's
+// reason, and a specification without a program is a probe.
+func TestMainConfinesFirst(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte("no program"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := Spec{
+		Network: Off, Landlock: min(ABI(), MaxABI), Files: true, Seccomp: true, Memory: 8 << 30, CPU: 60, Processes: 1000, Added: true,
+		Read: []string{"/proc", dir, filepath.Join(dir, "never was")}, Write: []string{dir}, Devices: []string{os.DevNull},
+	}
+	if d := os.Getenv("GOCOVERDIR"); d != "" {
+		o.Write = append(o.Write, d) // the confined process writes its coverage
+	}
+	for name, tt := range map[string]struct {
+		program string
+		errno   syscall.Errno
+	}{
+		"no such file": {filepath.Join(dir, "gone"), syscall.ENOENT},
+		"no program":   {text, syscall.EACCES},
+		"a probe":      {"", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.Exec = tt.program
+			out, err := exec.Command(os.Args[0], Verb, o.String(), tt.program).CombinedOutput()
+			if tt.program == "" {
+				if err != nil || string(out) != Probed+"\n" {
+					t.Errorf("%v: %s", err, out)
+				}
+				return
+			}
+			got, found := findStartError(string(out))
+			if err == nil || !found || !got.Exec || got.Errno != tt.errno {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
