@@ -29,6 +29,9 @@ type SandboxData struct {
 	// Mode and Network are the actual isolation: none, workspace or strict; on, loopback or off.
 	Mode    string `json:"mode"`
 	Network string `json:"network"`
+	// ToolsNetwork is the network of the plugin's tools, "" if they have that of the process. AskedNetwork is then the one
+	// that was requested for them.
+	ToolsNetwork string `json:"tools_network,omitempty"`
 	// Landlock is the system's Landlock version, Bubblewrap the version of bubblewrap; 0 and "" if unused.
 	Landlock   int    `json:"landlock,omitempty"`
 	Seccomp    bool   `json:"seccomp,omitempty"`

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
@@ -182,7 +183,7 @@ func isHandshakeVariable(name string) bool {
 	}
 	switch name {
 	case "AGENT_PIPELINES_PLUGIN", "AGENT_PIPELINES_PLUGIN_COOKIE",
-		"AGENT_PIPELINES_REATTACH", "AGENT_PIPELINES_RUN", "AGENT_PIPELINES_PROCESS", "AGENT_PIPELINES_SANDBOX":
+		"AGENT_PIPELINES_REATTACH", "AGENT_PIPELINES_RUN", "AGENT_PIPELINES_PROCESS", confine.ModeVariable, confine.ToolsVariable:
 		return true
 	}
 	return false

@@ -55,7 +55,7 @@ func (cfg *Config) sandboxPolicy(e catalog.Entry, c sdk.Component, use Use) (*sa
 }
 
 // requestedPolicy returns the policy for the requested sandbox s. Components that work in the project may write it;
-// other components may read it.
+// other components may read it. The network that is asked for is that of the tools where a provider confines them itself.
 func (cfg *Config) requestedPolicy(e catalog.Entry, c sdk.Component, s plan.Sandbox) *sandboxpolicy.Policy {
 	needs := sdk.Needs{}
 	if c.Needs != nil {
@@ -73,6 +73,9 @@ func (cfg *Config) requestedPolicy(e catalog.Entry, c sdk.Component, s plan.Sand
 		if works || needs.Network {
 			b.Network = sandboxpolicy.On
 		}
+	}
+	if c.Provider != nil && c.Provider.ConfinedTools && comesWithProgram(e) {
+		b.Network, b.Tools = sandboxpolicy.On, b.Network
 	}
 	if works {
 		b.Write, b.Caches = append(b.Write, b.WorkDir), string(c.Kind)

@@ -22,6 +22,7 @@ func TestComponentSandbox(t *testing.T) {
 	agent := must(filepath.EvalSymlinks(filepath.Join(home, ".agent")))
 	provider := sdk.Component{Kind: sdk.KindProvider, Name: "p", Provider: &sdk.ProviderTraits{}}
 	requiring := sdk.Component{Kind: sdk.KindProvider, Name: "p", Provider: &sdk.ProviderTraits{RequiresSandbox: true}}
+	own := sdk.Component{Kind: sdk.KindProvider, Name: "apart", Provider: &sdk.ProviderTraits{ConfinedTools: true}}
 	needing := provider
 	needing.Needs = &sdk.Needs{Network: true, Write: []string{"~/.agent", "~/.missing"}}
 	strategy := sdk.Component{Kind: sdk.KindTermination, Name: "s"}
@@ -58,6 +59,9 @@ func TestComponentSandbox(t *testing.T) {
 			&policy{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w", agent}},
 		},
 		{"what others need is not", needing, catalog.FromConfig, requested{Mode: "workspace"}, &policy{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w"}}},
+		{"the network of tools that are confined by their provider", own, catalog.FromBundle, requested{Mode: "workspace", Network: "off"}, &policy{Mode: "workspace", Network: "on", Tools: "off", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w"}}},
+		{"which is on by default", own, catalog.FromExecutable, requested{Mode: "strict"}, &policy{Mode: "strict", Network: "on", Tools: "on", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w"}}},
+		{"another's word on its tools opens nothing", own, catalog.FromConfig, requested{Mode: "workspace", Network: "off"}, &policy{Mode: "workspace", Network: "off", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w"}}},
 		{"a strategy has the best, and no network", strategy, "", requested{}, best},
 		{"an action that needs it has the network", webhook, "", requested{}, &online},
 		{"the user's commands are left alone", script, catalog.FromBundle, requested{}, nil},

@@ -3,6 +3,7 @@ package sandboxpolicy
 import (
 	"context"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
@@ -36,6 +37,9 @@ const (
 type Policy struct {
 	Mode    Mode
 	Network Network
+	// Tools is the network of the tools of a plugin that confines them itself (package confine); "" for other plugins. Off
+	// means Loopback where the system has it.
+	Tools Network
 	// BestEffort uses the best confinement of this system and reports missing parts in [Capabilities]. Without
 	// BestEffort, the start is refused if a part is missing. It is only for mode [Workspace].
 	BestEffort bool
@@ -61,6 +65,8 @@ type Policy struct {
 type Capabilities struct {
 	Mode    Mode    `json:"mode"`
 	Network Network `json:"network"`
+	// Tools is the network of the plugin's tools; "" if they have that of the process.
+	Tools Network `json:"tools_network,omitempty"`
 	// Landlock is the ABI version; 0 for none.
 	Landlock int  `json:"landlock,omitempty"`
 	Seccomp  bool `json:"seccomp,omitempty"`
@@ -133,6 +139,8 @@ type Command struct {
 	Env  []string
 	// Files are the descriptors of the process from 3 on.
 	Files []*os.File
+	// Attributes completes the attributes with which the process is started. Nil: there is nothing to add.
+	Attributes func(*syscall.SysProcAttr)
 
 	// OpenFiles are the Files that were opened for this command; [Command.Started] closes them.
 	OpenFiles []*os.File

@@ -29,8 +29,8 @@ func FindStartError(stderr string) (confine.StartError, bool) {
 }
 
 // StartFailure returns the failure of a start under the policy that ended in t.
-func (b Policy) StartFailure(t confine.StartError) *failure.Error {
-	f := failure.New(failure.SandboxUnavailable, "sandbox %s is not available: %s", b.Mode, t.Text)
+func (p Policy) StartFailure(t confine.StartError) *failure.Error {
+	f := failure.New(failure.SandboxUnavailable, "sandbox %s is not available: %s", p.Mode, t.Text)
 	if strings.HasPrefix(t.Text, bwrapPrefix) {
 		return f.WithHint("%s", bwrapHint(t.Text))
 	}

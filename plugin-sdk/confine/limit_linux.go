@@ -16,9 +16,21 @@ const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER |
 // KeptCapabilities are the names of the capabilities that root keeps.
 var KeptCapabilities = []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID"}
 
-// dropCapabilities drops all capabilities but the kept ones, also for programs that the process
-// will execute.
-func dropCapabilities() error {
+// ToolCapabilities are the capabilities with which a process moves its tools into a network of their own, and drops the
+// capabilities there. They count in a user namespace alone, which owns nothing outside.
+var ToolCapabilities = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
+
+// ToolCapabilityNames are the names of [ToolCapabilities].
+var ToolCapabilityNames = []string{"CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_SETPCAP"}
+
+// dropCapabilities drops all capabilities but the kept ones and those in ambient, also for programs that the process
+// will execute. An ordinary user's programs keep those in ambient.
+func dropCapabilities(ambient ...uintptr) error {
+	kept, inherited := uint32(kept), uint32(0)
+	for _, c := range ambient {
+		inherited |= 1 << c
+	}
+	kept |= inherited
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var have [2]unix.CapUserData // low and high half
 	if err := unix.Capget(&header, &have[0]); err != nil {
@@ -39,9 +51,14 @@ func dropCapabilities() error {
 		}
 	}
 	keep := have[0].Permitted & kept
-	left := [2]unix.CapUserData{{Effective: keep, Permitted: keep}}
+	left := [2]unix.CapUserData{{Effective: keep, Permitted: keep, Inheritable: inherited}}
 	if err := unix.Capset(&header, &left[0]); err != nil {
 		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	for _, c := range ambient {
+		if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_RAISE, c, 0, 0); err != nil {
+			return fmt.Errorf("keep capability %d: %w", c, err)
+		}
 	}
 	return nil
 }

@@ -49,6 +49,11 @@ func apply(args []string) *StartError {
 	if err != nil {
 		return &StartError{Text: err.Error()}
 	}
+	if o.Exec == "" && o.Tools {
+		if err := toolSpec(os.Environ()).confine(); err != nil {
+			return &StartError{Text: "confine a tool: " + err.Error()}
+		}
+	}
 	if o.Exec == "" {
 		return nil
 	}
@@ -57,10 +62,24 @@ func apply(args []string) *StartError {
 
 // confine applies the restrictions in an order in which none prevents a later one.
 func (o Spec) confine() error {
+	if o.User != nil {
+		if err := o.User.mapToItself(); err != nil {
+			return err
+		}
+	}
 	if o.Added {
 		o.Processes += tasks(os.Getuid())
 	}
-	if err := dropCapabilities(); err != nil {
+	if o.OwnNetwork {
+		if err := enterNetwork(); err != nil {
+			return err
+		}
+	}
+	var ambient []uintptr
+	if o.Tools {
+		ambient = ToolCapabilities
+	}
+	if err := dropCapabilities(ambient...); err != nil {
 		return err
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -79,7 +98,7 @@ func (o Spec) confine() error {
 		}
 	}
 	if o.Seccomp {
-		if err := installFilter(filter(o.Network)); err != nil {
+		if err := installFilter(filter(o.Network, o.NoUnix)); err != nil {
 			return fmt.Errorf("seccomp: %w", err)
 		}
 	}

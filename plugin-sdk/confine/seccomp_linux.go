@@ -2,6 +2,7 @@ package confine
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/net/bpf"
@@ -37,7 +38,7 @@ func refuseCall(errno unix.Errno) bpf.Instruction {
 }
 
 // filter returns the program that decides about each system call.
-func filter(n Network) []bpf.Instruction {
+func filter(n Network, noUnix bool) []bpf.Instruction {
 	p := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: archAt, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1},
@@ -60,16 +61,21 @@ func filter(n Network) []bpf.Instruction {
 	// A process may neither write a terminal's input nor set another process's limits.
 	p = append(p, forSyscall(unix.SYS_IOCTL, append([]bpf.Instruction{argument(1)}, anyOf(refuseCall(unix.EPERM), allowCall, unix.TIOCSTI, unix.TIOCLINUX)...)...)...)
 	p = append(p, forSyscall(unix.SYS_PRLIMIT64, append([]bpf.Instruction{argument(0)}, anyOf(allowCall, refuseCall(unix.EPERM), 0)...)...)...)
-	return append(append(p, sockets(n)...), allowCall)
+	return append(append(p, sockets(n, noUnix)...), allowCall)
 }
 
 // sockets returns the instructions for the calls that create and connect sockets. Without network a process can only
 // accept connections: it cannot connect, nor create connectionless sockets, which could send to sockets outside.
-func sockets(n Network) []bpf.Instruction {
+// With noUnix it creates Unix sockets only in connected pairs.
+func sockets(n Network, noUnix bool) []bpf.Instruction {
 	noFamily := refuseCall(unix.EAFNOSUPPORT)
-	if n != Off {
-		families := append([]bpf.Instruction{argument(0)}, anyOf(allowCall, noFamily, unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)...)
-		return forSyscall(unix.SYS_SOCKET, families...)
+	families := []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
+	if !noUnix {
+		families = append(families, unix.AF_UNIX)
+	}
+	open := forSyscall(unix.SYS_SOCKET, append([]bpf.Instruction{argument(0)}, anyOf(allowCall, noFamily, families...)...)...)
+	if n != Off && !noUnix {
+		return open
 	}
 	local := []bpf.Instruction{
 		argument(0),
@@ -79,9 +85,11 @@ func sockets(n Network) []bpf.Instruction {
 		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf}, // SOCK_TYPE_MASK: without SOCK_CLOEXEC and SOCK_NONBLOCK
 	}
 	local = append(local, anyOf(allowCall, refuseCall(unix.EPROTONOSUPPORT), unix.SOCK_STREAM, unix.SOCK_SEQPACKET)...)
-	p := forSyscall(unix.SYS_SOCKET, local...)
-	p = append(p, forSyscall(unix.SYS_SOCKETPAIR, local...)...)
-	return append(p, forSyscall(unix.SYS_CONNECT, refuseCall(unix.EPERM))...)
+	pairs := forSyscall(unix.SYS_SOCKETPAIR, local...)
+	if n != Off {
+		return append(open, pairs...)
+	}
+	return slices.Concat(forSyscall(unix.SYS_SOCKET, local...), pairs, forSyscall(unix.SYS_CONNECT, refuseCall(unix.EPERM)))
 }
 
 // forSyscall returns the instructions for one system call. The number of the call must be loaded before them, and do

@@ -10,9 +10,9 @@ import (
 )
 
 // verdict runs the filter on a system call and returns its answer: nil, an error number, or errKilled.
-func verdict(t *testing.T, n Network, arch, nr uint32, args ...uint32) error {
+func verdict(t *testing.T, program []bpf.Instruction, arch, nr uint32, args ...uint32) error {
 	t.Helper()
-	vm, err := bpf.NewVM(filter(n))
+	vm, err := bpf.NewVM(program)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,10 +96,33 @@ func TestFilter(t *testing.T) {
 				continue
 			}
 			t.Run(tt.name+" "+string(n), func(t *testing.T) {
-				if got := verdict(t, n, tt.arch, tt.nr, tt.args...); !errors.Is(got, tt.want) {
+				if got := verdict(t, filter(n, false), tt.arch, tt.nr, tt.args...); !errors.Is(got, tt.want) {
 					t.Errorf("answer %v, want %v", got, tt.want)
 				}
 			})
+		}
+	}
+}
+
+// A filter without Unix sockets allows connected pairs and the network.
+func TestFilterWithoutUnixSockets(t *testing.T) {
+	for _, tt := range []struct {
+		nr   uint32
+		args []uint32
+		want error
+	}{
+		{unix.SYS_SOCKET, []uint32{unix.AF_UNIX, unix.SOCK_STREAM}, unix.EAFNOSUPPORT},
+		{unix.SYS_SOCKET, []uint32{unix.AF_UNIX, unix.SOCK_DGRAM}, unix.EAFNOSUPPORT},
+		{unix.SYS_SOCKETPAIR, []uint32{unix.AF_UNIX, unix.SOCK_STREAM}, nil},
+		{unix.SYS_SOCKETPAIR, []uint32{unix.AF_UNIX, unix.SOCK_DGRAM}, unix.EPROTONOSUPPORT},
+		{unix.SYS_SOCKET, []uint32{unix.AF_INET, unix.SOCK_STREAM}, nil},
+		{unix.SYS_SOCKET, []uint32{unix.AF_NETLINK, unix.SOCK_RAW}, nil},
+		{unix.SYS_SOCKET, []uint32{unix.AF_PACKET, unix.SOCK_RAW}, unix.EAFNOSUPPORT},
+		{unix.SYS_CONNECT, []uint32{3}, nil},
+		{unix.SYS_READ, nil, nil},
+	} {
+		if got := verdict(t, filter(Loopback, true), auditArch, tt.nr, tt.args...); !errors.Is(got, tt.want) {
+			t.Errorf("call %d %v: %v, want %v", tt.nr, tt.args, got, tt.want)
 		}
 	}
 }
@@ -111,7 +134,7 @@ func TestFilterOfAnotherABI(t *testing.T) {
 		return
 	}
 	for _, nr := range []uint32{unix.SYS_READ, unix.SYS_SOCKET, 512} {
-		if got := verdict(t, On, auditArch, nr|foreignBit); !errors.Is(got, unix.ENOSYS) {
+		if got := verdict(t, filter(On, false), auditArch, nr|foreignBit); !errors.Is(got, unix.ENOSYS) {
 			t.Errorf("call %d: %v", nr, got)
 		}
 	}

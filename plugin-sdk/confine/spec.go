@@ -27,14 +27,27 @@ type Spec struct {
 	Read    []string `json:"read,omitempty"`
 	Write   []string `json:"write,omitempty"`
 	Devices []string `json:"devices,omitempty"`
-	// Seccomp installs the filter.
+	// Seccomp installs the filter. NoUnix lets it refuse Unix sockets, but for connected pairs.
 	Seccomp bool `json:"seccomp,omitempty"`
+	NoUnix  bool `json:"no_unix,omitempty"`
+	// Tools keeps [ToolCapabilities], so that the OwnNetwork of a tool's Spec works. The process must have them.
+	Tools bool `json:"tools,omitempty"`
+	// OwnNetwork moves the process into a network that has only a loopback interface.
+	OwnNetwork bool `json:"own_network,omitempty"`
+	// User is mapped to itself in the user namespace in which the process was started. Nil: it is mapped already.
+	User *User `json:"user,omitempty"`
 	// Processes is RLIMIT_NPROC, 0 for no limit; Added adds the number of the user's running tasks.
 	Processes int  `json:"processes,omitempty"`
 	Added     bool `json:"beside,omitempty"`
 	// Memory is RLIMIT_DATA in bytes, CPU is RLIMIT_CPU in seconds, 0 for no limit.
 	Memory int64 `json:"memory,omitempty"`
 	CPU    int64 `json:"cpu,omitempty"`
+}
+
+// User is a user and its group, by their ids.
+type User struct {
+	UID int `json:"uid"`
+	GID int `json:"gid"`
 }
 
 // Network is the network access of a process.

@@ -10,7 +10,7 @@ import (
 func TestParseSpec(t *testing.T) {
 	whole := Spec{
 		Exec: "/proc/self/fd/3", Network: Off, Landlock: 7, Files: true, Read: []string{"/usr"}, Write: []string{"/w <&>"}, Devices: []string{"/dev/null"},
-		Seccomp: true, Processes: 5, Added: true, Memory: 6, CPU: 7,
+		Seccomp: true, NoUnix: true, Tools: true, OwnNetwork: true, User: &User{UID: 1, GID: 2}, Processes: 5, Added: true, Memory: 6, CPU: 7,
 	}
 	got, err := parseSpec(whole.String())
 	if diff := cmp.Diff(whole, got); diff != "" || err != nil {

@@ -12,6 +12,7 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/describe"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
@@ -25,6 +26,9 @@ func Main(p sdk.Plugin) {
 // that select the plugin. Run returns the exit code after the kernel's shutdown. After a kernel's
 // death Run does not return, because it kills the process group.
 func Run(p sdk.Plugin, args []string) int {
+	if len(args) > 0 && args[0] == confine.Verb {
+		return confine.Main(args[1:])
+	}
 	o := defaultOptions()
 	o.log = Logger(p.Name)
 	debugging := len(args) > 0 && args[0] == "debug"

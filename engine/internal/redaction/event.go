@@ -24,7 +24,7 @@ var fixed = map[string]bool{
 	"rung": true, "purpose": true, "code": true, "error_type": true, "effect": true, "category": true, "point": true, "phase": true, "at": true,
 	"what": true, "given_up": true, "tools": true, "pause_kind": true, "pause_code": true, "callbacks": true, "version": true, "start_time": true, "resume_command": true, "environment": true,
 	// Processes and their permissions.
-	"plugin": true, "read": true, "write": true, "network": true, "asked": true, "asked_network": true, "entry": true, "due": true,
+	"plugin": true, "read": true, "write": true, "network": true, "asked": true, "asked_network": true, "tools_network": true, "entry": true, "due": true,
 }
 
 // agentMembers are the members to redact as texts for an agent, see [redact.Redactor.ForAgent]: messages of users to

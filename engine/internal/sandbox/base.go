@@ -43,9 +43,5 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/d
 // if it may not read an existing file.
 var homeFiles = []string{".gitconfig", ".config/git"}
 
-// These environment variables describe the sandbox to a process in it.
-const (
-	// ModeVariable holds the sandbox's [sandboxpolicy.Mode]. An agent's own sandbox cannot run inside this sandbox.
-	ModeVariable = "AGENT_PIPELINES_SANDBOX"
-	tempVariable = "TMPDIR" // holds a private directory of the process
-)
+// tempVariable is the environment variable with a private directory of the process.
+const tempVariable = "TMPDIR"

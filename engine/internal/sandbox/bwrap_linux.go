@@ -85,12 +85,17 @@ func namespaces(b sandboxpolicy.Policy) []string {
 	args := []string{
 		"--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL",
 	}
+	var capabilities []string
 	if os.Geteuid() != 0 {
 		args = append(args, "--unshare-user")
 	} else {
-		for _, name := range append([]string{"CAP_SETPCAP"}, confine.KeptCapabilities...) { // CAP_SETPCAP is needed to drop all others for good
-			args = append(args, "--cap-add", name)
-		}
+		capabilities = append([]string{"CAP_SETPCAP"}, confine.KeptCapabilities...) // CAP_SETPCAP is needed to drop all others for good
+	}
+	if b.Tools == sandboxpolicy.Loopback {
+		capabilities = append(capabilities, confine.ToolCapabilityNames...)
+	}
+	for _, name := range capabilities {
+		args = append(args, "--cap-add", name)
 	}
 	if b.Network != sandboxpolicy.On {
 		args = append(args, "--unshare-net")

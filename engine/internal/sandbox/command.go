@@ -8,16 +8,20 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 )
 
 // environment returns the program's environment with the variables that describe its sandbox, and further ones.
 func environment(b sandboxpolicy.Policy, p sandboxpolicy.Program, further map[string]string) []string {
-	set := map[string]string{ModeVariable: string(b.Mode), tempVariable: p.Temp}
+	set := map[string]string{confine.ModeVariable: string(b.Mode), tempVariable: p.Temp}
+	if b.Tools != "" {
+		set[confine.ToolsVariable] = string(b.Tools)
+	}
 	maps.Copy(set, further)
 	env := slices.DeleteFunc(slices.Clone(p.Env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		_, replaced := set[name]
-		return replaced
+		return replaced || name == confine.ToolsVariable
 	})
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		env = append(env, name+"="+set[name])

@@ -44,6 +44,7 @@ type Sandbox struct {
 type proof struct {
 	mode    sandboxpolicy.Mode
 	network sandboxpolicy.Network
+	tools   sandboxpolicy.Network
 	best    bool
 }
 

@@ -22,9 +22,6 @@ import (
 // probeTime bounds the process of a probe.
 const probeTime = 10 * time.Second
 
-// leastABI is the first Landlock ABI that also confines signals and abstract sockets.
-const leastABI = 6
-
 // Check reports the restrictions of a process in the sandbox. An unavailable sandbox is a failure of kind
 // sandbox_unavailable, except with [sandboxpolicy.Policy.BestEffort]. The first check of a mode with a network starts a
 // process in such a sandbox. Only a success is remembered.
@@ -32,7 +29,7 @@ func (s *Sandbox) Check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpol
 	if len(s.helper) == 0 {
 		return sandboxpolicy.Unavailable{}.Check(ctx, b)
 	}
-	o, err := s.prove(ctx, proof{b.Mode, b.Network, b.BestEffort})
+	o, err := s.proveTools(ctx, proof{b.Mode, b.Network, b.Tools, b.BestEffort})
 	var f *failure.Error
 	switch {
 	case err == nil:
@@ -55,6 +52,27 @@ func (s *Sandbox) Check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpol
 	return o, nil
 }
 
+// proveTools proves the network of a plugin's tools: off is a loopback interface of their own where this system has it.
+func (s *Sandbox) proveTools(ctx context.Context, p proof) (sandboxpolicy.Capabilities, error) {
+	if p.tools != sandboxpolicy.Off && p.tools != sandboxpolicy.Loopback {
+		return s.prove(ctx, p)
+	}
+	wanted := p.tools
+	p.tools = sandboxpolicy.Loopback
+	o, err := s.prove(ctx, p)
+	if err == nil {
+		return o, nil
+	}
+	p.tools = sandboxpolicy.Off
+	o, without := s.prove(ctx, p)
+	if without == nil && wanted == sandboxpolicy.Loopback {
+		return o, failure.New(failure.SandboxUnavailable, "sandbox %s has no network %s for tools here: %w", p.mode, wanted, err).
+			WithHint("ask for network off, or let this system make user and network namespaces (sysctl user.max_user_namespaces, " +
+				"kernel.apparmor_restrict_unprivileged_userns; in a container: run it with the rights for them)")
+	}
+	return o, without
+}
+
 // prove starts a process in a sandbox without paths and checks that it ends normally.
 func (s *Sandbox) prove(ctx context.Context, p proof) (sandboxpolicy.Capabilities, error) {
 	s.mu.Lock()
@@ -62,7 +80,7 @@ func (s *Sandbox) prove(ctx context.Context, p proof) (sandboxpolicy.Capabilitie
 	if o, ok := s.proven[p]; ok {
 		return o, nil
 	}
-	b := sandboxpolicy.Policy{Mode: p.mode, Network: p.network, BestEffort: p.best}
+	b := sandboxpolicy.Policy{Mode: p.mode, Network: p.network, Tools: p.tools, BestEffort: p.best}
 	o, err := s.expect(ctx, b)
 	if err != nil {
 		return sandboxpolicy.Capabilities{}, err
@@ -81,7 +99,7 @@ func (s *Sandbox) prove(ctx context.Context, p proof) (sandboxpolicy.Capabilitie
 
 // expect returns the abilities that this system claims to have.
 func (s *Sandbox) expect(ctx context.Context, b sandboxpolicy.Policy) (sandboxpolicy.Capabilities, error) {
-	o := sandboxpolicy.Capabilities{Mode: b.Mode, Network: b.Network, Landlock: min(s.abi(), confine.MaxABI), Seccomp: true}
+	o := sandboxpolicy.Capabilities{Mode: b.Mode, Network: b.Network, Tools: b.Tools, Landlock: min(s.abi(), confine.MaxABI), Seccomp: true}
 	switch {
 	case !confine.Supported:
 		return sandboxpolicy.Capabilities{}, failure.New(failure.SandboxUnavailable, "sandbox %s is not available on %s", b.Mode, runtime.GOARCH).
@@ -89,7 +107,7 @@ func (s *Sandbox) expect(ctx context.Context, b sandboxpolicy.Policy) (sandboxpo
 	case b.Mode == sandboxpolicy.Strict:
 		version, err := s.bubblewrap(ctx)
 		o.Bubblewrap = version
-		if o.Landlock < leastABI {
+		if o.Landlock < confine.LeastABI {
 			o.Landlock = 0 // Landlock would add nothing
 		}
 		return o, err
@@ -98,8 +116,8 @@ func (s *Sandbox) expect(ctx context.Context, b sandboxpolicy.Policy) (sandboxpo
 	case b.Network == sandboxpolicy.Loopback:
 		return sandboxpolicy.Capabilities{}, failure.New(failure.SandboxUnavailable, "sandbox workspace has no network %s", sandboxpolicy.Loopback).
 			WithHint("ask for sandbox strict, or for network off")
-	case o.Landlock < leastABI && !b.BestEffort:
-		return sandboxpolicy.Capabilities{}, failure.New(failure.SandboxUnavailable, "sandbox workspace needs Landlock with ABI %d, and %s", leastABI, landlockState(o.Landlock)).
+	case o.Landlock < confine.LeastABI && !b.BestEffort:
+		return sandboxpolicy.Capabilities{}, failure.New(failure.SandboxUnavailable, "sandbox workspace needs Landlock with ABI %d, and %s", confine.LeastABI, landlockState(o.Landlock)).
 			WithHint("use Linux 6.12 or newer with landlock among its security modules (lsm= at boot), or install bubblewrap and ask for sandbox strict")
 	}
 	o.Missing = landlockLacks(o.Landlock)
@@ -118,7 +136,7 @@ func landlockLacks(abi int) []string {
 	switch {
 	case abi == 0:
 		return []string{"files, signals and abstract sockets are not confined: " + landlockState(abi)}
-	case abi < leastABI:
+	case abi < confine.LeastABI:
 		lacks := []string{fmt.Sprintf("signals and abstract sockets are not confined: Landlock has ABI %d", abi)}
 		if abi < 3 {
 			lacks = append(lacks, fmt.Sprintf("files outside can be truncated: Landlock has ABI %d", abi))
@@ -136,6 +154,10 @@ func probe(ctx context.Context, b sandboxpolicy.Policy, c *sandboxpolicy.Command
 	p := exec.CommandContext(ctx, c.Name)
 	p.Args, p.Env, p.ExtraFiles, p.Dir, p.Stdout, p.Stderr = c.Args, c.Env, c.Files, "/", &out, &errs
 	p.WaitDelay = time.Second
+	if c.Attributes != nil {
+		p.SysProcAttr = &syscall.SysProcAttr{}
+		c.Attributes(p.SysProcAttr)
+	}
 	err := p.Run()
 	c.Started()
 	if t, found := sandboxpolicy.FindStartError(errs.String()); found && err != nil {
@@ -168,6 +190,7 @@ func (s *Sandbox) Wrap(ctx context.Context, b sandboxpolicy.Policy, p sandboxpol
 // wrap returns the command for a proven policy. A Program without Path is a probe.
 func (s *Sandbox) wrap(ctx context.Context, b sandboxpolicy.Policy, got sandboxpolicy.Capabilities, p sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
 	c := &sandboxpolicy.Command{}
+	b.Tools = got.Tools
 	o := confine.Spec{
 		Network: b.Network, Seccomp: got.Seccomp, Landlock: got.Landlock,
 		Memory: b.Memory, CPU: seconds(b.CPU),
@@ -186,6 +209,9 @@ func (s *Sandbox) wrap(ctx context.Context, b sandboxpolicy.Policy, got sandboxp
 		o.Processes++ // bubblewrap has a process of its own inside
 	}
 	o.Added = o.Processes > 0 && b.Mode == sandboxpolicy.Workspace
+	if b.Tools == sandboxpolicy.Loopback {
+		allowToolNetworks(b.Mode, &o, c)
+	}
 	g := grant(b, p)
 	if b.Mode == sandboxpolicy.Strict {
 		if err := s.wrapBwrap(ctx, b, g, c); err != nil {

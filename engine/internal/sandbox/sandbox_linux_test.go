@@ -28,6 +28,11 @@ func TestCheck(t *testing.T) {
 	testkit.OK(t, os.Chmod(bwrap, 0o777))
 	broken := t.TempDir()
 	testkit.OK(t, os.Symlink(testkit.Must(exec.LookPath("false")), filepath.Join(broken, "bwrap")))
+	// A helper that cannot make a network for tools.
+	bare := filepath.Join(dir, "bare")
+	testkit.OK(t, os.WriteFile(bare, []byte("case $1 in *'\"tools\":true'*) echo no namespace >&2; exit 1;; esac\nexec '"+testkit.Must(os.Executable())+"' "+confine.Verb+" \"$@\"\n"), 0o600))
+	without := func(s *Sandbox) { s.helper = []string{"/bin/sh", bare} }
+	abi := min(confine.ABI(), confine.MaxABI)
 	for name, tt := range map[string]struct {
 		policy sandboxpolicy.Policy
 		change func(*Sandbox)
@@ -35,22 +40,28 @@ func TestCheck(t *testing.T) {
 		hint   string
 		want   sandboxpolicy.Capabilities
 	}{
-		"workspace":                    {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: min(confine.ABI(), confine.MaxABI), Seccomp: true}},
-		"no landlock":                  {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On}, change: old(0), text: "needs Landlock with ABI 6, and this kernel has none", hint: "Linux 6.12"},
-		"an old landlock":              {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On}, change: old(5), text: "this kernel has ABI 5", hint: "bubblewrap"},
-		"no landlock, the best":        {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(0), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Seccomp: true, Missing: []string{"files, signals and abstract sockets are not confined: this kernel has none, or it is turned off"}}},
-		"an old landlock, the best":    {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(3), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: 3, Seccomp: true, Missing: []string{"signals and abstract sockets are not confined: Landlock has ABI 3"}}},
-		"the oldest landlock":          {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(1), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: 1, Seccomp: true, Missing: []string{"signals and abstract sockets are not confined: Landlock has ABI 1", "files outside can be truncated: Landlock has ABI 1"}}},
-		"loopback needs strict":        {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Loopback}, text: "no network loopback", hint: "sandbox strict"},
-		"no helper":                    {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.On}, change: func(s *Sandbox) { s.helper = nil }, text: "has no helper", hint: "WithSandboxHelper"},
-		"no helper, the best":          {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: func(s *Sandbox) { s.helper = nil }, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.None, Network: sandboxpolicy.On, Missing: []string{"sandbox workspace: this program has no helper that confines its processes"}}},
-		"a helper that is none":        {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/bin/echo"} }, text: "/bin/echo did not run the probe in the sandbox", hint: confine.Verb},
-		"no helper's file":             {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/none"} }, text: "open /none", hint: "installed"},
-		"no bubblewrap":                {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{"/none"} }, text: "needs bubblewrap, which is not installed", hint: "apt install bubblewrap"},
-		"another user's bubblewrap":    {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{dir} }, text: "cannot trust " + bwrap, hint: "system's packages"},
-		"a broken bubblewrap":          {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{broken} }, text: "--version: exit status 1", hint: "install bubblewrap again"},
-		"a mode that there is not":     {policy: sandboxpolicy.Policy{Mode: "x", Network: sandboxpolicy.Off}, text: `sandbox "x" is not known`},
-		"strict does without landlock": {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: old(0), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off, Seccomp: true, Bubblewrap: version(t)}},
+		"workspace":                     {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: min(confine.ABI(), confine.MaxABI), Seccomp: true}},
+		"no landlock":                   {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On}, change: old(0), text: "needs Landlock with ABI 6, and this kernel has none", hint: "Linux 6.12"},
+		"an old landlock":               {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On}, change: old(5), text: "this kernel has ABI 5", hint: "bubblewrap"},
+		"no landlock, the best":         {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(0), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Seccomp: true, Missing: []string{"files, signals and abstract sockets are not confined: this kernel has none, or it is turned off"}}},
+		"an old landlock, the best":     {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(3), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: 3, Seccomp: true, Missing: []string{"signals and abstract sockets are not confined: Landlock has ABI 3"}}},
+		"the oldest landlock":           {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(1), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: 1, Seccomp: true, Missing: []string{"signals and abstract sockets are not confined: Landlock has ABI 1", "files outside can be truncated: Landlock has ABI 1"}}},
+		"loopback needs strict":         {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Loopback}, text: "no network loopback", hint: "sandbox strict"},
+		"no helper":                     {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.On}, change: func(s *Sandbox) { s.helper = nil }, text: "has no helper", hint: "WithSandboxHelper"},
+		"no helper, the best":           {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: func(s *Sandbox) { s.helper = nil }, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.None, Network: sandboxpolicy.On, Missing: []string{"sandbox workspace: this program has no helper that confines its processes"}}},
+		"a helper that is none":         {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/bin/echo"} }, text: "/bin/echo did not run the probe in the sandbox", hint: confine.Verb},
+		"no helper's file":              {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/none"} }, text: "open /none", hint: "installed"},
+		"no bubblewrap":                 {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{"/none"} }, text: "needs bubblewrap, which is not installed", hint: "apt install bubblewrap"},
+		"another user's bubblewrap":     {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{dir} }, text: "cannot trust " + bwrap, hint: "system's packages"},
+		"a broken bubblewrap":           {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{broken} }, text: "--version: exit status 1", hint: "install bubblewrap again"},
+		"a mode that there is not":      {policy: sandboxpolicy.Policy{Mode: "x", Network: sandboxpolicy.Off}, text: `sandbox "x" is not known`},
+		"strict does without landlock":  {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: old(0), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off, Seccomp: true, Bubblewrap: version(t)}},
+		"tools without network":         {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Off}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback, Landlock: abi, Seccomp: true}},
+		"tools with loopback":           {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback, Landlock: strictABI(), Seccomp: true, Bubblewrap: version(t)}},
+		"tools with the network":        {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.On}, change: without, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.On, Landlock: abi, Seccomp: true}},
+		"no namespace for tools":        {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Off}, change: without, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Off, Landlock: abi, Seccomp: true}},
+		"no loopback for tools":         {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback}, change: without, text: "sandbox workspace has no network loopback for tools here", hint: "ask for network off"},
+		"no sandbox, whatever of tools": {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback}, change: old(0), text: "needs Landlock", hint: "Linux 6.12"},
 		"strict": {
 			policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Loopback, Memory: 1 << 30, CPU: 1},
 			want:   sandboxpolicy.Capabilities{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Loopback, Landlock: strictABI(), Seccomp: true, Bubblewrap: version(t), Memory: 1 << 30, CPUSeconds: 1},
@@ -87,7 +98,7 @@ func version(t *testing.T) string {
 }
 
 func strictABI() int {
-	if abi := min(confine.ABI(), confine.MaxABI); abi >= leastABI {
+	if abi := min(confine.ABI(), confine.MaxABI); abi >= confine.LeastABI {
 		return abi
 	}
 	return 0
@@ -121,6 +132,14 @@ func TestWrapCanBeCancelled(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	got := environment(sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}, sandboxpolicy.Program{Env: []string{"A=1", "TMPDIR=/tmp", "AGENT_PIPELINES_SANDBOX=workspace", "GOCACHE=/c"}, Temp: "/t"}, map[string]string{"GOCACHE": "/own"})
 	testkit.Equal(t, []string{"A=1", "AGENT_PIPELINES_SANDBOX=strict", "GOCACHE=/own", "TMPDIR=/t"}, got)
+	outer := []string{"AGENT_PIPELINES_TOOLS_NETWORK=on"}
+	for network, want := range map[sandboxpolicy.Network][]string{
+		sandboxpolicy.Off: {"AGENT_PIPELINES_SANDBOX=strict", "AGENT_PIPELINES_TOOLS_NETWORK=off", "TMPDIR=/t"},
+		"":                {"AGENT_PIPELINES_SANDBOX=strict", "TMPDIR=/t"},
+	} {
+		got := environment(sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Tools: network}, sandboxpolicy.Program{Env: outer, Temp: "/t"}, nil)
+		testkit.Equal(t, want, got)
+	}
 }
 
 // Without an available sandbox, a best-effort policy starts the program unchanged.

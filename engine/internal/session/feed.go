@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -59,8 +60,8 @@ func pluginSandbox(n pluginhost.Notice) *event.SandboxData {
 	}
 	got := n.Sandbox
 	return &event.SandboxData{
-		Requested: string(n.Requested.Mode), AskedNetwork: string(n.Requested.Network), Unasked: n.Requested.BestEffort,
-		Mode: string(got.Mode), Network: string(got.Network), Landlock: got.Landlock, Seccomp: got.Seccomp, Bubblewrap: got.Bubblewrap,
+		Requested: string(n.Requested.Mode), AskedNetwork: string(cmp.Or(n.Requested.Tools, n.Requested.Network)), Unasked: n.Requested.BestEffort,
+		Mode: string(got.Mode), Network: string(got.Network), ToolsNetwork: string(got.Tools), Landlock: got.Landlock, Seccomp: got.Seccomp, Bubblewrap: got.Bubblewrap,
 		Read: n.Requested.Read, Write: n.Requested.Write, Memory: got.Memory, Processes: got.Processes, CPU: got.CPUSeconds, Lacks: got.Missing,
 	}
 }

@@ -136,6 +136,9 @@ func (c *Process) command(ctx context.Context) (*sandboxpolicy.Command, error) {
 
 func (c *Process) startProcess(ctx context.Context, cmd *sandboxpolicy.Command, files []*os.File) (*os.Process, error) {
 	attr := &os.ProcAttr{Dir: c.spec.Dir, Env: cmd.Env, Files: slices.Concat(files, cmd.Files), Sys: attributes()}
+	if cmd.Attributes != nil {
+		cmd.Attributes(attr.Sys)
+	}
 	for try := 1; ; try++ {
 		p, err := c.spawn.start(cmd.Name, cmd.Args, attr)
 		if err == nil {

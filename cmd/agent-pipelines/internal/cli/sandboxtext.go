@@ -80,7 +80,11 @@ func isolationText(s *event.SandboxData) string {
 	if s.CPU > 0 {
 		limits = append(limits, fmt.Sprintf("%gs of processor time each", s.CPU))
 	}
-	text := strings.Join(append([]string{s.Mode, "network " + s.Network}, limits...), ", ")
+	network := "network " + s.Network
+	if s.ToolsNetwork != "" && s.ToolsNetwork != s.Network {
+		network += ", of tools " + s.ToolsNetwork
+	}
+	text := strings.Join(append([]string{s.Mode, network}, limits...), ", ")
 	if len(means) > 0 {
 		text += " (" + strings.Join(means, ", ") + ")"
 	}

@@ -18,9 +18,14 @@ func TestIsolation(t *testing.T) {
 		{Plugin: "/opt/agent-plugin-judge", Sandbox: &event.SandboxData{Mode: "workspace", Network: "off", Unasked: true, Landlock: 7}},
 		{Plugin: "/opt/agent-plugin-other", Sandbox: &event.SandboxData{Mode: "none", Network: "on", Unasked: true, Lacks: []string{"a", "b"}}},
 	}
+	for _, tools := range []string{"loopback", "on"} {
+		processes = append(processes, event.PluginData{Plugin: "/opt/agent-plugin-agent", Sandbox: &event.SandboxData{Mode: "strict", Network: "on", ToolsNetwork: tools}})
+	}
 	want := []string{
 		"claude: strict, network off, 2048 MiB each, 64 processes, 90s of processor time each (Landlock 7, seccomp, bubblewrap 0.8.0)",
 		"other: none, network on; lacks: a; b",
+		"agent: strict, network on, of tools loopback",
+		"agent: strict, network on",
 	}
 	compare(t, want, IsolationLines(processes))
 }
