@@ -43,7 +43,7 @@ func (*Provider) Describe() sdk.Component {
 		Needs:        &sdk.Needs{Network: true, Environment: slices.Sorted(maps.Values(keyVariables))},
 		Provider: &sdk.ProviderTraits{
 			Locality: sdk.LocalityConfigured, ReasoningEffort: true, GatedTools: true,
-			Usage: sdk.ReportsAlways, Cost: sdk.ReportsSome, Resume: true, SoftCancel: true, ConfinedByDefault: true,
+			Usage: sdk.ReportsAlways, Cost: sdk.ReportsSome, Resume: true, SoftCancel: true, ConfinedByDefault: true, ConfinedTools: true,
 		},
 	}
 }

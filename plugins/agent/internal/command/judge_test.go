@@ -465,7 +465,7 @@ func TestExternal(t *testing.T) {
 	rules.Allowed = append(rules.Allowed, "pip")
 	for _, line := range []string{
 		"git clone https://h/x", "git fetch", "git pull", "git push", "git ls-remote x", "git remote update", "git remote add x https://h/x", "git remote set-url x y", "git remote -v update", "npm install https://h/x.tgz", "npm install git+ssh://h/x",
-		"npm install github:a/b", "npm install a/b", "npm install --registry=https://h x", "pip install git+https://h/x", "pip install --proxy=host:1 x", "cargo add --git https://h/x", "go get h.example/x@v1", "go list -m h.example/x@v1", "python script.py https://h/x",
+		"npm install github:a/b", "npm install a/b", "npm install --registry=https://h x", "pip install git+https://h/x", "pip install --proxy=host:1 x", "cargo add --git https://h/x", "go get h.example/x@v1", "go list -m h.example/x@v1", "go mod download h.example/x@v1", "python -m pip install https://h/x", "pip install --index-url=https://h x", "pip install -i https://h x", "cargo add --git=https://h/x", "python script.py https://h/x",
 	} {
 		if c, err := rules.Judge(line, ""); err != nil || !c.External {
 			t.Errorf("%q: external %v, %v", line, c.External, err)

@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/command"
 )
 
@@ -129,8 +130,9 @@ func (s *Set) runOnce(ctx context.Context, c command.Command, limit time.Duratio
 	if c.Args[0] == "git" {
 		environ = s.gitEnviron
 	}
+	path, args := confine.Tool(s.o.Environ, c.Path, c.Run)
 	end, err := cliagent.Run(ctx, cliagent.Command{
-		Name: c.Args[0], Path: c.Path, Args: c.Run, Dir: dir, Env: append(slices.Clone(environ), "PWD="+dir),
+		Name: c.Args[0], Path: path, Args: args, Dir: dir, Env: append(slices.Clone(environ), "PWD="+dir),
 		Line:       func(line []byte) bool { r.stdout.write(line); return false },
 		StderrLine: func(line []byte) { r.stderr.write(line) },
 		Timeout:    limit, Grace: s.o.Grace, GroupTerm: true,
