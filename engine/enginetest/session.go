@@ -62,7 +62,7 @@ type Session struct {
 // test. All files are removed when the test ends.
 func NewMockSession(t testing.TB, fixtures Fixtures) *Session {
 	t.Helper()
-	isolateState(t)
+	sessionsState.use(t)
 	s := &Session{Project: t.TempDir(), Name: cmp.Or(fixtures.Run.Session, "test"), Options: fixtures.Run, t: t}
 	s.Options.Session = s.Name
 	if err := write(s.Project, fixtures); err != nil {
@@ -99,46 +99,52 @@ func NewMockSession(t testing.TB, fixtures Fixtures) *Session {
 	return s
 }
 
-// stateHome is the user's state directory while sessions of this package exist: their keys, snapshots and heads of
+// sessionsState is the user's state directory while sessions of this package exist: their keys, snapshots and heads of
 // journals must not lie among those of the user who runs the tests.
-var stateHome struct {
-	mu       sync.Mutex // guards:
-	sessions int
-	dir      string
-	before   string
-	wasSet   bool
+var sessionsState stateHome
+
+// stateHome replaces the process's state directory while it has users. It is safe for concurrent use.
+type stateHome struct {
+	mu     sync.Mutex // guards:
+	users  int
+	dir    string
+	before string
+	wasSet bool
 }
 
-// isolateState gives the process a state directory of its own until the test, and all others with sessions, have ended.
-func isolateState(t testing.TB) {
-	const variable = "XDG_STATE_HOME" // it applies to the whole process, so that parallel tests share it
-	stateHome.mu.Lock()
-	defer stateHome.mu.Unlock()
-	if stateHome.sessions == 0 {
+const stateVariable = "XDG_STATE_HOME" // it applies to the whole process, so that parallel tests share it
+
+// use gives the process a state directory of its own until the test, and all others with sessions, have ended.
+func (h *stateHome) use(t testing.TB) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.users == 0 {
 		dir, err := os.MkdirTemp("", "enginetest-state-*") //nolint:usetesting // later tests use it, too
 		if err != nil {
 			t.Fatalf("make a state directory: %v", err)
 		}
-		stateHome.dir = dir
-		stateHome.before, stateHome.wasSet = os.LookupEnv(variable)
-		_ = os.Setenv(variable, dir) //nolint:usetesting // t.Setenv forbids parallel tests
+		h.dir = dir
+		h.before, h.wasSet = os.LookupEnv(stateVariable)
+		_ = os.Setenv(stateVariable, dir) //nolint:usetesting // t.Setenv forbids parallel tests
 	}
-	stateHome.sessions++
-	t.Cleanup(func() {
-		stateHome.mu.Lock()
-		defer stateHome.mu.Unlock()
-		if stateHome.sessions--; stateHome.sessions > 0 {
-			return
-		}
-		if stateHome.wasSet {
-			_ = os.Setenv(variable, stateHome.before) //nolint:usetesting // in a cleanup
-		} else {
-			_ = os.Unsetenv(variable)
-		}
-		if err := os.RemoveAll(stateHome.dir); err != nil {
-			t.Errorf("remove the state directory: %v", err)
-		}
-	})
+	h.users++
+	t.Cleanup(func() { h.release(t) })
+}
+
+func (h *stateHome) release(t testing.TB) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.users--; h.users > 0 {
+		return
+	}
+	if h.wasSet {
+		_ = os.Setenv(stateVariable, h.before) //nolint:usetesting // in a cleanup
+	} else {
+		_ = os.Unsetenv(stateVariable)
+	}
+	if err := os.RemoveAll(h.dir); err != nil {
+		t.Errorf("remove the state directory: %v", err)
+	}
 }
 
 // write writes the project's files into dir.

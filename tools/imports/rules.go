@@ -51,7 +51,7 @@ var commandInside = []string{
 // forTests are further imports that all tests may use.
 var forTests = []string{
 	"std", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
-	"github.com/rogpeppe/go-internal/...",
+	"github.com/rogpeppe/go-internal/...", "github.com/creack/pty",
 }
 
 const (

@@ -128,10 +128,10 @@ func TestBaseHasNoSecret(t *testing.T) {
 func TestToolchains(t *testing.T) {
 	root := tree(t)
 	home := filepath.Join(root, "home")
-	for _, dir := range []string{".cargo/registry", ".rustup", ".m2/repository", ".gradle/caches", "mod", "bin"} {
+	for _, dir := range []string{".cargo/registry", ".rustup", ".m2/repository", ".gradle/caches", "mod", "bin", ".manager/shims"} {
 		testkit.OK(t, os.MkdirAll(filepath.Join(home, dir), 0o700))
 	}
-	env := []string{"PATH=bin:" + home + ":/none:" + filepath.Join(home, "bin"), "GOMODCACHE=" + filepath.Join(home, "mod"), "GOCACHE=" + filepath.Join(root, "granted"), "PIP_CACHE_DIR=" + home}
+	env := []string{"PATH=bin:" + home + ":/none:" + filepath.Join(home, ".manager/shims") + ":" + filepath.Join(home, "bin"), "GOMODCACHE=" + filepath.Join(home, "mod"), "GOCACHE=" + filepath.Join(root, "granted"), "PIP_CACHE_DIR=" + home}
 	b := sandboxpolicy.Policy{WorkDir: filepath.Join(root, "project"), Home: home, Write: []string{filepath.Join(root, "granted")}, Caches: "provider"}
 	read := toolchains(b, env)
 	slices.Sort(read)
@@ -140,10 +140,11 @@ func TestToolchains(t *testing.T) {
 		want = append(want, filepath.Join(home, dir))
 	}
 	want = slices.Insert(want, 1, filepath.Join(home, ".gradle/caches"))
+	want = slices.Insert(want, 3, filepath.Join(home, ".manager"))
 	testkit.Equal(t, want, read)
 
-	dirs, variables, err := makeCaches(b, env)
-	testkit.OK(t, err)
+	program := sandboxpolicy.Program{Env: env, Temp: filepath.Join(root, "temp")}
+	dirs, variables := makeCaches(b, program)
 	caches := dirs[0]
 	testkit.Equal(t, map[string]string{
 		"XDG_CACHE_HOME": caches, "PIP_CACHE_DIR": caches + "/pip", "npm_config_cache": caches + "/npm", "GRADLE_USER_HOME": caches + "/gradle",
@@ -153,22 +154,20 @@ func TestToolchains(t *testing.T) {
 		t.Errorf("the caches are in %s: %v, %v", caches, info, err)
 	}
 	b.Caches = "hook_action"
-	if others := testkit.Must(cacheDir(b, env)); others == caches {
-		t.Errorf("checks use the caches of agents: %s", others)
+	if others, _ := makeCaches(b, program); others[0] == caches {
+		t.Errorf("checks use the caches of agents: %s", caches)
 	}
 	testkit.OK(t, os.WriteFile(filepath.Join(root, "file"), nil, 0o600))
-	var refused *failure.Error
-	if _, err := cacheDir(b, []string{"XDG_CACHE_HOME=" + filepath.Join(root, "file")}); !errors.As(err, &refused) || refused.Kind != failure.SandboxUnavailable || refused.Hint == "" {
-		t.Errorf("caches below a file: %v", err)
+	for _, base := range []string{filepath.Join(root, "file"), "relative"} {
+		program.Env = []string{"XDG_CACHE_HOME=" + base}
+		if dirs, variables := makeCaches(b, program); dirs[0] != program.Temp || variables["GOCACHE"] != program.Temp+"/go-build" {
+			t.Errorf("caches below %s: %v, %v", base, dirs, variables)
+		}
 	}
-	if read, dirs := toolchains(sandboxpolicy.Policy{Home: home}, env), testkit.Must(cacheDir(sandboxpolicy.Policy{Home: home}, env)); read != nil || dirs != "" {
-		t.Errorf("a process that runs no commands gets %v and %v", read, dirs)
+	b.Caches = ""
+	if dirs, variables := makeCaches(b, program); toolchains(b, env) != nil || dirs != nil || variables != nil {
+		t.Errorf("a process that runs no commands gets %v and %v", dirs, variables)
 	}
-}
-
-func cacheDir(b sandboxpolicy.Policy, env []string) (string, error) {
-	dirs, _, err := makeCaches(b, env)
-	return strings.Join(dirs, " "), err
 }
 
 func TestMounts(t *testing.T) {

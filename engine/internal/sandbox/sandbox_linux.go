@@ -195,10 +195,7 @@ func (s *Sandbox) wrap(ctx context.Context, b sandboxpolicy.Policy, got sandboxp
 		Network: b.Network, Seccomp: got.Seccomp, Landlock: got.Landlock,
 		Memory: b.Memory, CPU: seconds(b.CPU),
 	}
-	caches, variables, err := makeCaches(b, p.Env)
-	if err != nil {
-		return nil, err
-	}
+	caches, variables := makeCaches(b, p)
 	b.Read, b.Write = slices.Concat(b.Read, toolchains(b, p.Env)), slices.Concat(b.Write, caches)
 	c.Env, o.Loader = withoutLoader(environment(b, p, variables))
 	o.Exec = p.Path

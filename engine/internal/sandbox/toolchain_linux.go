@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // Toolchains lists where compilers, interpreters, package managers and installed packages lie outside of the system's
@@ -40,6 +39,11 @@ func toolchains(b sandboxpolicy.Policy, env []string) []string {
 		return nil
 	}
 	asked := filepath.SplitList(lookup(env, "PATH"))
+	for i, dir := range asked {
+		if filepath.Base(dir) == "shims" { // of a version manager: these scripts start programs beside them
+			asked[i] = filepath.Dir(dir)
+		}
+	}
 	for _, place := range Toolchains {
 		asked = append(asked, place.Paths...)
 	}
@@ -51,21 +55,21 @@ func toolchains(b sandboxpolicy.Policy, env []string) []string {
 }
 
 // makeCaches makes the directory for the caches of a policy, and returns it with the variables that lead there. A variable
-// that leads to a writable path stays as it is.
-func makeCaches(b sandboxpolicy.Policy, env []string) (dirs []string, variables map[string]string, err error) {
-	base := cmp.Or(lookup(env, "XDG_CACHE_HOME"), filepath.Join(b.Home, ".cache"))
-	if b.Caches == "" || !filepath.IsAbs(base) {
-		return nil, nil, nil
+// that leads to a writable path stays as it is. Where the directory cannot be made, the caches are in the program's directory
+// for temporary files.
+func makeCaches(b sandboxpolicy.Policy, p sandboxpolicy.Program) (dirs []string, variables map[string]string) {
+	if b.Caches == "" {
+		return nil, nil
 	}
 	project := sha256.Sum256([]byte(b.WorkDir))
+	base := cmp.Or(lookup(p.Env, "XDG_CACHE_HOME"), filepath.Join(b.Home, ".cache"))
 	dir := filepath.Join(base, "agent-pipelines", "caches", hex.EncodeToString(project[:8]), b.Caches)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, nil, failure.New(failure.SandboxUnavailable, "no directory for the caches of compilers and package managers: %w", err).
-			WithHint("set XDG_CACHE_HOME to a directory that you may write")
+	if !filepath.IsAbs(base) || os.MkdirAll(dir, 0o700) != nil {
+		dir = p.Temp
 	}
 	variables = map[string]string{}
 	for name, below := range cacheVariables {
-		now := lookup(env, name)
+		now := lookup(p.Env, name)
 		if !slices.ContainsFunc(b.Write, func(granted string) bool { return sandboxpolicy.Within(now, granted) }) {
 			variables[name] = filepath.Join(dir, below)
 		}
@@ -73,5 +77,5 @@ func makeCaches(b sandboxpolicy.Policy, env []string) (dirs []string, variables 
 	if installed := existing(filepath.Join(b.Home, ".gradle", "caches")); len(installed) > 0 {
 		variables["GRADLE_RO_DEP_CACHE"] = installed[0]
 	}
-	return []string{dir}, variables, nil
+	return []string{dir}, variables
 }
