@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -39,7 +40,7 @@ var hostileModes = []string{"none", "workspace", "strict"}
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	all := readScenarios(t)
-	results := &board{cells: map[string]string{}, current: map[string][]scenario{}}
+	results := &board{all: all, cells: map[string]string{}, current: map[string]int{}}
 	files := map[string][]string{}
 	for _, s := range all {
 		files[s.mode] = append(files[s.mode], s.file)
@@ -83,6 +84,7 @@ func (b *board) finish(t *testing.T, all []scenario) {
 // scenario is an attack of a script.
 type scenario struct {
 	script, file, mode string // the mode is that of a run without -hostile.table
+	group              int    // number of the lines of scenarios that follow each other, from 1
 	name               string
 	outcomes           []string // where=outcome, the last that fits counts
 }
@@ -104,7 +106,7 @@ func (s scenario) outcome(mode, user string) string {
 }
 
 var (
-	scenarioLine = regexp.MustCompile(`(?m)^scenario (.*)$`)
+	scenarioLine = regexp.MustCompile(`^(?:\[[^\]]*\] )*scenario (.*)$`)
 	scenarioWord = regexp.MustCompile(`'[^']*'|\S+`)
 	modeLine     = regexp.MustCompile(`(?m)^# mode: (none|workspace|strict)$`)
 )
@@ -115,14 +117,25 @@ func readScenarios(t *testing.T) []scenario {
 	for _, file := range must(filepath.Glob(filepath.Join(hostileScripts, "*.txtar"))) {
 		text := string(must(txtar.ParseFile(file)).Comment)
 		mode := modeLine.FindStringSubmatch(text)
-		lines := scenarioLine.FindAllStringSubmatch(text, -1)
-		require(t, mode != nil && lines != nil, file+" needs a line `# mode: none`, workspace or strict, and lines `scenario held|found|open <name>...`")
-		for _, line := range lines {
-			words := scenarioWord.FindAllString(line[1], -1)
+		require(t, mode != nil, file+" needs a line `# mode: none`, workspace or strict")
+		group, follows := 0, false
+		for line := range strings.Lines(text) {
+			found := scenarioLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+			if found != nil && !follows {
+				group++
+			}
+			if follows = found != nil; !follows {
+				continue
+			}
+			words := scenarioWord.FindAllString(found[1], -1)
 			for _, name := range words[1:] {
-				all = append(all, scenario{strings.TrimSuffix(filepath.Base(file), ".txtar"), file, mode[1], strings.Trim(name, "'"), strings.Split(words[0], ",")})
+				all = append(all, scenario{
+					script: strings.TrimSuffix(filepath.Base(file), ".txtar"), file: file, mode: mode[1], group: group,
+					name: strings.Trim(name, "'"), outcomes: strings.Split(words[0], ","),
+				})
 			}
 		}
+		require(t, group > 0, file+" needs lines `scenario held|found|open <name>...`")
 	}
 	names := map[string]bool{}
 	for _, s := range all {
@@ -139,9 +152,10 @@ func readScenarios(t *testing.T) []scenario {
 
 // board has the results of scenarios. It is safe for concurrent use.
 type board struct {
+	all     []scenario
 	mu      sync.Mutex
-	cells   map[string]string     // by script, scenario, mode and user
-	current map[string][]scenario // by script and mode: those whose lines are being run
+	cells   map[string]string // by script, scenario, mode and user
+	current map[string]int    // the group whose lines are being run, by script and mode
 }
 
 func userKind() string {
@@ -163,14 +177,7 @@ func (b *board) params(mode string, files []string) testscript.Params {
 		env.Setenv("MODE", mode)
 		script := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
 		env.Defer(func() {
-			failed, skipped := env.T().(interface{ Failed() bool }).Failed(), env.T().(interface{ Skipped() bool }).Skipped()
-			if skipped {
-				b.mu.Lock()
-				defer b.mu.Unlock()
-				delete(b.current, script+mode)
-				return
-			}
-			b.next(script, mode, failed, nil)
+			b.next(script, mode, env.T().(interface{ Failed() bool }).Failed(), 0)
 		})
 		return errors.Join(setUp(env), configure(env.Getenv("HOME"), "sandbox", confined(mode)))
 	}
@@ -183,36 +190,67 @@ func (b *board) params(mode string, files []string) testscript.Params {
 		}
 		return false, fmt.Errorf("unknown condition %q", condition)
 	}
-	// scenario <outcome> <name>...: the lines that follow, up to the next one, are attacks, and check how they end.
+	// scenario <outcome> <name>...: the lines that follow, up to the next ones, are these attacks, and check how they end.
 	params.Cmds["scenario"] = func(ts *testscript.TestScript, neg bool, args []string) {
-		if neg || len(args) < 2 {
+		i := slices.IndexFunc(b.all, func(s scenario) bool {
+			return s.script == ts.Name() && slices.Contains(args[min(1, len(args)):], s.name)
+		})
+		if neg || i < 0 {
 			ts.Fatalf("usage: scenario held|found|open[,<mode>|<user>|<mode>/<user>=<outcome>...] <name>...")
 		}
-		var next []scenario
-		for _, name := range args[1:] {
-			next = append(next, scenario{script: ts.Name(), name: name, outcomes: strings.Split(args[0], ",")})
+		b.next(ts.Name(), mode, false, b.all[i].group)
+	}
+	// outcomes <file>: the file has a line "<outcome> <name>" for each of the current scenarios, and no other.
+	params.Cmds["outcomes"] = func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) != 1 {
+			ts.Fatalf("usage: outcomes <file>")
 		}
-		b.next(ts.Name(), mode, false, next)
+		var want []string
+		for _, s := range b.group(ts.Name(), mode) {
+			want = append(want, s.outcome(mode, userKind())+" "+s.name)
+		}
+		got := strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "\n")
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := gocmp.Diff(want, got); diff != "" {
+			ts.Fatalf("outcomes (-of the scenarios +in %s):\n%s", args[0], diff)
+		}
 	}
 	// grant <path>...: what the sandbox of the mode may write besides.
-	params.Cmds["grant"] = func(ts *testscript.TestScript, neg bool, args []string) {
+	params.Cmds["grant"] = func(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(configure(ts.Getenv("HOME"), "sandbox", confined(mode, args...)))
 	}
 	return params
 }
 
-// next ends the scenarios of a script that are current, and begins others.
-func (b *board) next(script, mode string, failed bool, next []scenario) {
+// group returns the current scenarios of a script.
+func (b *board) group(script, mode string) (group []scenario) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, s := range b.current[script+mode] {
+	for _, s := range b.all {
+		if s.script == script && s.group == b.current[script+mode] {
+			group = append(group, s)
+		}
+	}
+	return group
+}
+
+// next ends the current scenarios of a script, unless group is theirs, and begins those of group; 0 is none.
+func (b *board) next(script, mode string, failed bool, group int) {
+	ended := b.group(script, mode)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.current[script+mode] == group {
+		return
+	}
+	for _, s := range ended {
 		outcome := s.outcome(mode, userKind())
 		if failed {
 			outcome = "FAILED"
 		}
 		b.cells[cell(script, s.name, mode, userKind())] = outcome
 	}
-	b.current[script+mode] = next
+	b.current[script+mode] = group
 }
 
 // confined returns the value of the key sandbox for a mode.
@@ -297,6 +335,9 @@ func (b *board) table(all []scenario) string {
 		fmt.Fprintf(&out, "\n%-12s  %-60s", s.script, s.name)
 		each(func(mode, user string) {
 			result := cmp.Or(b.cells[cell(s.script, s.name, mode, user)], "not run")
+			if s.outcome(mode, user) == "-" {
+				result = "-"
+			}
 			count[result]++
 			fmt.Fprintf(&out, "  %-14s", result)
 		})
@@ -307,7 +348,11 @@ func (b *board) table(all []scenario) string {
 			fmt.Fprintf(&out, " %d %s,", count[result], strings.Replace(result, "-", "do not apply", 1))
 		}
 	}
-	return strings.TrimSuffix(out.String(), ",") + "\n"
+	text := strings.TrimSuffix(out.String(), ",") + "\n"
+	if count["not run"] > 0 {
+		text += "A scenario is not run if its script failed before it, or skips this machine; the output of the script says why.\n"
+	}
+	return text
 }
 
 // TestThreatModel compares the tables of docs/threat-model.md with the scenarios: a row whose last column names scripts
