@@ -40,7 +40,7 @@ func toolchains(b sandboxpolicy.Policy, env []string) []string {
 	}
 	asked := filepath.SplitList(lookup(env, "PATH"))
 	for i, dir := range asked {
-		if filepath.Base(dir) == "shims" { // of a version manager: these scripts start programs beside them
+		if filepath.Base(dir) == "shims" { // of a version manager: its scripts start programs in other directories of it
 			asked[i] = filepath.Dir(dir)
 		}
 	}
