@@ -39,7 +39,7 @@ type Explanation struct {
 
 // TamperedText returns the sentences about a journal that is not as the user left it. command shows more.
 func TamperedText(tampered, command string) string {
-	return fmt.Sprintf("%s. `%s` shows more; with --accept it accepts the journal as it is.", tampered, command)
+	return fmt.Sprintf("%s. %#q shows more; with --accept it accepts the journal as it is.", tampered, command)
 }
 
 // Command is a command line with its effect.
