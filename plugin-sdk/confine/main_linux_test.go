@@ -85,3 +85,20 @@ func TestMainConfinesFirst(t *testing.T) {
 		})
 	}
 }
+
+// A tool runs with its arguments and its own name; what cannot be had ends it before it runs.
+func TestToolRuns(t *testing.T) {
+	run := func(n string) (string, int) {
+		name, args := Tool([]string{ToolsVariable + "=" + n}, "/bin/sh", []string{"-c", `echo "$0 $1 $(grep Seccomp: /proc/self/status)"`, "zero", "one"})
+		c := exec.Command(name, args...)
+		c.Env = os.Environ()
+		out, _ := c.CombinedOutput() // the exit code shows the end
+		return string(out), c.ProcessState.ExitCode()
+	}
+	if out, code := run("off"); out != "zero one Seccomp:\t2\n" || code != 0 {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	if out, code := run("some"); code != ExitStartError || !strings.Contains(out, `network \"some\" is not known`) {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}

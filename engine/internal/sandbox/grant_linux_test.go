@@ -123,15 +123,15 @@ func TestBaseHasNoSecret(t *testing.T) {
 	}
 }
 
-// U321: the user's toolchains can be read, but not the home directory or another file in it. Caches are the project's own
+// U321: the user's toolchains can be read, but not the home directory, another file in it, or a directory with keys. Caches are the project's own
 // and differ for agents and checks; a variable that leads to a granted path stays.
 func TestToolchains(t *testing.T) {
 	root := tree(t)
 	home := filepath.Join(root, "home")
-	for _, dir := range []string{".cargo/registry", ".rustup", ".m2/repository", ".gradle/caches", "mod", "bin", ".manager/shims"} {
+	for _, dir := range []string{".cargo/registry", ".rustup", ".m2/repository", ".gradle/caches", "mod", "bin", ".manager/shims", ".local/shims", "keys/own/bin"} {
 		testkit.OK(t, os.MkdirAll(filepath.Join(home, dir), 0o700))
 	}
-	env := []string{"PATH=bin:" + home + ":/none:" + filepath.Join(home, ".manager/shims") + ":" + filepath.Join(home, "bin"), "GOMODCACHE=" + filepath.Join(home, "mod"), "GOCACHE=" + filepath.Join(root, "granted"), "PIP_CACHE_DIR=" + home}
+	env := []string{"PATH=bin:" + home + ":/none:" + filepath.Join(home, ".manager/shims") + ":" + filepath.Join(home, ".local/shims") + ":" + filepath.Join(home, "keys") + ":" + filepath.Join(home, "bin"), "GOMODCACHE=" + filepath.Join(home, "mod"), "XDG_STATE_HOME=" + filepath.Join(home, "keys/own"), "GOCACHE=" + filepath.Join(root, "granted"), "PIP_CACHE_DIR=" + home}
 	b := sandboxpolicy.Policy{WorkDir: filepath.Join(root, "project"), Home: home, Write: []string{filepath.Join(root, "granted")}, Caches: "provider"}
 	read := toolchains(b, env)
 	slices.Sort(read)

@@ -32,8 +32,11 @@ var cacheVariables = map[string]string{
 	"XDG_CACHE_HOME": "", "GOCACHE": "go-build", "PIP_CACHE_DIR": "pip", "npm_config_cache": "npm", "GRADLE_USER_HOME": "gradle",
 }
 
-// toolchains returns the existing paths of [Toolchains] and of the environment's PATH for a policy with Caches. The home
-// directory and what contains it are never among them.
+// privateDirs are directories of the home directory with keys and settings; "" is the home directory itself.
+var privateDirs = []string{"", ".ssh", ".gnupg", ".aws", ".config", ".local/state", ".local/share/keyrings"}
+
+// toolchains returns the existing paths of [Toolchains] and of the environment's PATH for a policy with Caches. A path that
+// contains one of the private directories is never among them.
 func toolchains(b sandboxpolicy.Policy, env []string) []string {
 	if b.Caches == "" {
 		return nil
@@ -48,9 +51,17 @@ func toolchains(b sandboxpolicy.Policy, env []string) []string {
 		asked = append(asked, place.Paths...)
 	}
 	resolver := sandboxpolicy.Resolver{Home: b.Home, Variable: func(name string) string { return lookup(env, name) }}
-	homes := existing(b.Home)
+	var private []string
+	for _, dir := range privateDirs {
+		for _, home := range existing(b.Home) {
+			private = append(private, filepath.Join(home, dir))
+		}
+	}
+	if state := lookup(env, "XDG_STATE_HOME"); state != "" {
+		private = append(private, existing(state)...)
+	}
 	return slices.DeleteFunc(resolver.ResolveNeeds(asked), func(path string) bool {
-		return slices.ContainsFunc(homes, func(home string) bool { return sandboxpolicy.Within(home, path) })
+		return slices.ContainsFunc(private, func(dir string) bool { return sandboxpolicy.Within(dir, path) })
 	})
 }
 

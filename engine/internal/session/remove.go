@@ -10,9 +10,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// RemoveSession removes all files of a session for good, with its snapshots of the project. The error wraps [ErrLocked] if a kernel holds the
-// session, and [store.ErrNoSession] if there is none. Processes left by a dead kernel are ended first, and external
-// resources of the session's strategies are released where possible.
+// RemoveSession removes all files of a session for good, with its snapshots of the project. The error wraps [ErrLocked]
+// if a kernel holds the session, and [store.ErrNoSession] if there is none. Processes left by a dead kernel are ended
+// first, and external resources of the session's strategies are released where possible.
 //
 // The project's list of completed loops keeps the entry of the session.
 func (e *Supervisor) RemoveSession(ctx context.Context, name string) error {
