@@ -72,7 +72,7 @@ type Chain struct {
 	AcceptedBreaks int     `json:"accepted_breaks,omitempty"`
 	// HeadMatches reports that a head is kept and its line is in the journal, or that ByCopy is set.
 	HeadMatches bool `json:"head_matches"`
-	// ByCopy reports that only the head headCopy the journal shows that its last lines are honest.
+	// ByCopy reports that only the copy of a head that came with the session shows that the last lines are honest.
 	ByCopy bool `json:"-"`
 	// End is the head of the journal as it is, at rest, with all its lines accepted.
 	End Head `json:"-"`
