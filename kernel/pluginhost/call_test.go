@@ -287,7 +287,7 @@ func TestStderrIsLoggedWithPluginName(t *testing.T) {
 	}, "good")
 	_, _ = b.execute(b.ctx(), b.provider("good", Use{}), "exit")
 	check(t, b.Close(b.ctx()))
-	contains(t, log.String(), "kernel.agent-plugin-good: leaving by exit", "configuring client automatic mTLS")
+	contains(t, log.String(), "kernel.agent-plugin-good: leaving by exit", "mtls=true")
 }
 
 // U180: no output or failure of a plugin reveals a secret, in the log, in the failure, or in the notice of a

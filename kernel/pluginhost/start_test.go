@@ -31,6 +31,7 @@ func TestPluginStartFailures(t *testing.T) {
 		{"newprotocol", failure.PluginInvalid, []string{"speaks protocol version 99, this program speaks 1"}, ""},
 		{"tcp", failure.PluginInvalid, []string{"listens on tcp 127.0.0.1:1"}, ""},
 		{"outside", failure.PluginInvalid, []string{"outside its socket directory"}, ""},
+		{"certified", failure.PluginInvalid, []string{"does not answer after the handshake"}, ""},
 		{"deaf", failure.ProviderTimeout, []string{"did not answer in time after the handshake"}, ""},
 		{"leaves", failure.ProviderCrashed, []string{"ended unexpectedly (exit status 4)"}, ""},
 		{"swallows", failure.ProviderCrashed, []string{"ended unexpectedly (exit status 6)"}, ""},

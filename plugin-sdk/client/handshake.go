@@ -2,17 +2,27 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/mutualtls"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
 
 // Handshake returns the cookie of all plugins, in every protocol version.
 func Handshake() goplugin.HandshakeConfig {
 	return goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue}
+}
+
+// MutualTLS returns a new ClientConfig.TLSConfig for one plugin process and the variable that the process
+// needs in its environment. It stands for ClientConfig.AutoMTLS, which works with the same plugins and takes
+// longer.
+func MutualTLS() (config *tls.Config, variable string, err error) {
+	config, kernel, err := mutualtls.Kernel()
+	return config, mutualtls.Variable + "=" + kernel, err
 }
 
 // LogLevelVariable is the environment variable with the level of a plugin's log on stderr: trace,

@@ -2,12 +2,15 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"os"
 	"strings"
 	"sync"
 
+	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/mutualtls"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
 
@@ -21,6 +24,33 @@ func clearHandshake() {
 			_ = os.Unsetenv(name)
 		}
 	}
+}
+
+// secure makes config serve over mutual TLS where the kernel sent its certificate, and adds the
+// plugin's own to the handshake line. end waits until all output on stdout is copied.
+func secure(config *goplugin.ServeConfig) (end func(), err error) {
+	kernel := os.Getenv(mutualtls.Variable)
+	if kernel == "" {
+		return func() {}, nil
+	}
+	settings, field, err := mutualtls.Plugin(kernel)
+	if err != nil {
+		return nil, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	config.TLSProvider = func() (*tls.Config, error) { return settings, nil }
+	var copying sync.WaitGroup
+	stdout := os.Stdout
+	os.Stdout = w // go-plugin prints the line here and then replaces os.Stdout
+	copying.Go(func() { _ = mutualtls.CopyHandshake(stdout, r, field) })
+	return func() {
+		_ = w.Close()
+		copying.Wait()
+		_ = r.Close()
+	}, nil
 }
 
 // clearHandshakeOnce clears the handshake on the kernel's first call, before any component runs.

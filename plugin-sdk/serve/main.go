@@ -124,6 +124,13 @@ func (s *server) serveKernel() {
 	watch := watchHost(s)
 	defer watch.end()
 	once := clearHandshakeOnce(os.Stderr)
-	goplugin.Serve(s.config(once))
+	config := s.config(once)
+	end, err := secure(config)
+	if err != nil {
+		s.log.Error("the socket to the kernel cannot be secured", "error", err)
+		return
+	}
+	defer end()
+	goplugin.Serve(config)
 	s.shutdownComponents()
 }

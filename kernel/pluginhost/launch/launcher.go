@@ -3,6 +3,7 @@ package launch
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -17,6 +18,7 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
@@ -123,7 +125,11 @@ func (l *Launcher) Start(ctx context.Context, o StartRequest) (*Instance, error)
 			Marker: l.cfg.Marker, Number: int(l.number.Add(1)), Table: l.cfg.Table, OnLeak: o.OnLeak,
 		}),
 	}
-	i.plugin = goplugin.NewClient(l.clientConfig(o, i))
+	config, err := l.clientConfig(o, i)
+	if err != nil {
+		return nil, errors.Join(err, dir.Remove())
+	}
+	i.plugin = goplugin.NewClient(config)
 	if err := l.connect(ctx, o, i); err != nil {
 		i.discard()
 		return nil, err
@@ -162,25 +168,37 @@ func (l *Launcher) makeDirs(confined bool) (dir *process.SocketDir, temp string,
 	return dir, temp, nil
 }
 
-func (l *Launcher) clientConfig(o StartRequest, i *Instance) *goplugin.ClientConfig {
+func (l *Launcher) clientConfig(o StartRequest, i *Instance) (*goplugin.ClientConfig, error) {
+	secured := &tls.Config{} // go-plugin writes into it, if the handshake line has a certificate
+	var env []string
+	dial := append(client.DialOptions(), grpc.WithContextDialer(i.socket.dial))
+	if o.MTLS {
+		config, variable, err := client.MutualTLS()
+		if err != nil {
+			return nil, err
+		}
+		secured, env = config, []string{variable}
+	} else {
+		dial = append(dial, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	}
 	log := l.cfg.PluginLogger.Named(i.name)
 	return &goplugin.ClientConfig{
 		HandshakeConfig:  client.Handshake(),
 		VersionedPlugins: client.PluginSets(),
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		SkipHostEnv:      true,
-		AutoMTLS:         o.MTLS,
+		TLSConfig:        secured,
 		StartTimeout:     l.cfg.StartTimeout,
 		Logger:           quietLogger{l.cfg.Logger},
 		SyncStdout:       NewLogWriter(log, l.cfg.Redactor),
 		SyncStderr:       NewLogWriter(log, l.cfg.Redactor),
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: i.socket.dir.Path()},
-		GRPCDialOptions:  append(client.DialOptions(), grpc.WithContextDialer(i.socket.dial)),
+		GRPCDialOptions:  dial,
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
-			i.child.Configure(cmd.Env, socketDir)
+			i.child.Configure(slices.Concat(cmd.Env, env), socketDir)
 			return &loggedProcess{Process: i.child, log: NewLogWriter(log, l.cfg.Redactor), wait: &i.wait}, nil
 		},
-	}
+	}, nil
 }
 
 // connect makes the handshake and waits for the first answer. go-plugin's Start cannot be cancelled, but it

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,6 +62,14 @@ var starts = map[string]func(){
 	"newprotocol": func() { shake("99", "unix", socket()) },
 	"tcp":         func() { shake("1", "tcp", "127.0.0.1:1") },
 	"outside":     func() { shake("1", "unix", "/tmp/somewhere-else.sock") },
+	"certified": func() { // the kernel sent no certificate
+		config, _, err := client.MutualTLS()
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("1|1|unix|%s|grpc|%s\n", socket(), base64.RawStdEncoding.EncodeToString(config.Certificates[0].Certificate[0]))
+		forever()
+	},
 	"deaf": func() {
 		l, err := net.Listen("unix", socket())
 		if err != nil {
