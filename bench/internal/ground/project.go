@@ -114,7 +114,12 @@ type Run struct {
 // Start starts a session of the pipeline with the real command and additional environment variables, each as
 // NAME=VALUE.
 func (p *Project) Start(ctx context.Context, session string, environment ...string) (*Run, error) {
-	return p.launch(ctx, environment, "pipeline", "bench", session, "--foreground")
+	return p.StartWith(ctx, nil, session, environment...)
+}
+
+// StartWith is Start with additional flags of the command.
+func (p *Project) StartWith(ctx context.Context, flags []string, session string, environment ...string) (*Run, error) {
+	return p.launch(ctx, environment, append([]string{"pipeline", "bench", session, "--foreground"}, flags...)...)
 }
 
 // Resume resumes a session with the real command.

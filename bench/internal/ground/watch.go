@@ -18,8 +18,10 @@ const patience = 5 * time.Minute
 type Watch struct {
 	// Environment makes a run's mock plugin write to this watch.
 	Environment []string
-	pipe        *os.File
-	lines       *bufio.Reader
+	// Dir is the directory of the files that the plugin uses for it.
+	Dir   string
+	pipe  *os.File
+	lines *bufio.Reader
 }
 
 // Call is a call that the plugin has received.
@@ -56,7 +58,7 @@ func (g *Ground) Watch(hang int) (*Watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Watch{Environment: []string{"MOCK_CONFIG=" + config}, pipe: pipe, lines: bufio.NewReader(pipe)}, nil
+	return &Watch{Environment: []string{"MOCK_CONFIG=" + config}, Dir: dir, pipe: pipe, lines: bufio.NewReader(pipe)}, nil
 }
 
 // Next waits for the next call. It returns an error if no call arrives for a long time, for example after a failed run.

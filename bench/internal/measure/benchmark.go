@@ -81,5 +81,31 @@ func (b *bench) journal(ctx context.Context) ([]table.Row, error) {
 			Name: "journal, a line of 16 appenders at once", Ours: series("group"), Each: 256,
 			Peer: "the same, 16 lines at a time", Theirs: series("rawgroup"), Key: "journal-group",
 		},
+		{
+			Name: "digest of a line for the chain", Ours: series("chain"), Each: 16,
+			Peer: "append of a line until it is on the disk", Theirs: series("append"), Target: "at most 0.03×",
+		},
 	}, nil
+}
+
+// snapshots compares the time to record a workspace with targets. It runs a benchmark of the engine once per round.
+func (b *bench) snapshots(ctx context.Context) ([]table.Row, error) {
+	metrics, err := b.packageBenchmark(ctx, "./engine/internal/snapshot", "^BenchmarkRecord$", b.rounds(10))
+	if err != nil {
+		return nil, err
+	}
+	var rows []table.Row
+	for _, r := range []struct {
+		name, metric string
+		target       float64 // seconds
+	}{
+		{"first snapshot of a project of 20 files", "small-first", 1.5},
+		{"the next one, after a change", "small-later", 0.05},
+		{"first snapshot of a project of 4,000 files", "large-first", 1.5},
+		{"the next one, after a change", "large-later", 0.2},
+	} {
+		ours := nanoseconds(metrics[r.metric+"-ns"])
+		rows = append(rows, table.Row{Name: r.name, Ours: ours, Peer: "target", Theirs: sample.Constant(r.target, len(ours))})
+	}
+	return rows, nil
 }

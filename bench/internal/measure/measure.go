@@ -59,6 +59,7 @@ func (b *bench) parts() []part {
 		{name: "briefs", make: b.briefs},
 		{name: "calls", make: b.calls},
 		{name: "journal", make: b.journal},
+		{name: "snapshots", make: b.snapshots},
 		{name: "events", make: b.events},
 		{name: "starts", make: b.starts},
 		{name: "pipelines", make: b.pipelines},

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
@@ -284,5 +286,33 @@ func TestProgramIsOutsideOfTheProject(t *testing.T) {
 	} {
 		t.Setenv("PATH", path)
 		testkit.Equal(t, want, Program(project))
+	}
+}
+
+// BenchmarkRecord records a small project of 20 files and a large one of 4,000, each once at first and then after a change
+// of one file. The command bench shows its metrics, all in nanoseconds for one snapshot.
+func BenchmarkRecord(b *testing.B) {
+	if _, err := exec.LookPath("git"); err != nil {
+		b.Fatal("the program git is missing")
+	}
+	for b.Loop() {
+		for name, files := range map[string]int{"small": 20, "large": 4000} {
+			root := b.TempDir()
+			for i := range files {
+				dir := filepath.Join(root, fmt.Sprintf("dir%02d", i%40))
+				testkit.OK(b, os.MkdirAll(dir, 0o700))
+				text := strings.Repeat(fmt.Sprintf("line %d of a source file\n", i), 100)
+				testkit.OK(b, os.WriteFile(filepath.Join(dir, fmt.Sprintf("file%04d.txt", i)), []byte(text), 0o600))
+			}
+			r := testkit.Must(Open(b.Context(), b.TempDir(), root, "session"))
+			record := func(name string) float64 {
+				start := time.Now()
+				testkit.Must(r.Record(b.Context(), name, ""))
+				return float64(time.Since(start))
+			}
+			b.ReportMetric(record("first"), name+"-first-ns")
+			testkit.OK(b, os.WriteFile(filepath.Join(root, "dir00", "file0000.txt"), []byte("changed\n"), 0o600))
+			b.ReportMetric(record("later"), name+"-later-ns")
+		}
 	}
 }
