@@ -94,17 +94,10 @@ func TestBadPlugins(t *testing.T) {
 	}
 	reports := make([]Report, len(groups))
 	faults := make([]error, len(groups))
-	slots := make(chan struct{}, 12) // the runs mostly wait
-	var runs sync.WaitGroup
-	for i, name := range names {
-		slots <- struct{}{}
-		runs.Go(func() {
-			defer func() { <-slots }()
-			target := Target{Path: filepath.Join(dir, "agent-plugin-"+name)}
-			reports[i], faults[i] = Run(t.Context(), target, Options{Cases: cases, Host: hostCommand, scale: scale{silence: time.Second, bytes: 5 << 20, calls: 300}})
-		})
-	}
-	runs.Wait()
+	sideBySide(len(names), func(i int) {
+		target := Target{Path: filepath.Join(dir, "agent-plugin-"+names[i])}
+		reports[i], faults[i] = Run(t.Context(), target, Options{Cases: cases, Host: hostCommand, scale: scale{silence: time.Second, bytes: 5 << 20, calls: 300}})
+	})
 	for i, modes := range groups {
 		t.Run(names[i], func(t *testing.T) {
 			if faults[i] != nil {
@@ -113,6 +106,20 @@ func TestBadPlugins(t *testing.T) {
 			expect(t, reports[i], modes)
 		})
 	}
+}
+
+// sideBySide calls run for each number below n, 12 at once, because the runs mostly wait.
+func sideBySide(n int, run func(i int)) {
+	slots := make(chan struct{}, 12)
+	var runs sync.WaitGroup
+	for i := range n {
+		slots <- struct{}{}
+		runs.Go(func() {
+			defer func() { <-slots }()
+			run(i)
+		})
+	}
+	runs.Wait()
 }
 
 // expect checks that exactly the rows of the modes fail, with the observations of the modes. Rows that are not applicable

@@ -40,30 +40,34 @@ func TestComponents(t *testing.T) {
 	if subprocess.SeesProcesses {
 		tests = append(tests, struct{ fault, row, seen string }{"leaves a process", "cancel", "leaves processes behind"})
 	}
-	for _, tt := range tests {
-		t.Run(tt.fault, func(t *testing.T) {
-			t.Parallel()
-			attempts := ProviderCases{Normal: &Attempt{Prompt: "hello"}, Slow: &Attempt{Prompt: "slow"}, Full: &Attempt{Prompt: "full"}, Free: true}
-			if tt.fault == "" || tt.row == "large-output" { // megabytes are slow under the race detector
-				attempts.Large = &Attempt{Prompt: strings.Repeat("x", 5<<20)}
+	reports := make([]Report, len(tests))
+	faults := make([]error, len(tests))
+	sideBySide(len(tests), func(i int) {
+		tt := tests[i]
+		attempts := ProviderCases{Normal: &Attempt{Prompt: "hello"}, Slow: &Attempt{Prompt: "slow"}, Full: &Attempt{Prompt: "full"}, Free: true}
+		if tt.fault == "" || tt.row == "large-output" { // megabytes are slow under the race detector
+			attempts.Large = &Attempt{Prompt: strings.Repeat("x", 5<<20)}
+		}
+		reports[i], faults[i] = Components(t.Context(), func() sdk.Plugin {
+			return sdk.Plugin{
+				Name: "able", Version: "1.0.0", Providers: []sdk.Provider{able{tt.fault}},
+				Terminations: []sdk.Termination{strategy{tt.fault}}, HookActions: []sdk.HookAction{action{tt.fault}},
 			}
-			report, err := Components(t.Context(), func() sdk.Plugin {
-				return sdk.Plugin{
-					Name: "able", Version: "1.0.0", Providers: []sdk.Provider{able{tt.fault}},
-					Terminations: []sdk.Termination{strategy{tt.fault}}, HookActions: []sdk.HookAction{action{tt.fault}},
-				}
-			}, Cases{
-				Providers:    map[string]ProviderCases{"able": attempts},
-				Terminations: map[string]DecideCases{"strategy": {Decisions: []DecideCase{{Want: sdk.DecisionContinue}}}},
-				HookActions: map[string]HookCases{"action": {
-					Firings: []HookCase{{Request: sdk.HookRequest{Point: sdk.SessionEnd}, Want: sdk.ActionContinue}},
-				}},
-			})
-			if err != nil {
-				t.Fatal(err)
+		}, Cases{
+			Providers:    map[string]ProviderCases{"able": attempts},
+			Terminations: map[string]DecideCases{"strategy": {Decisions: []DecideCase{{Want: sdk.DecisionContinue}}}},
+			HookActions: map[string]HookCases{"action": {
+				Firings: []HookCase{{Request: sdk.HookRequest{Point: sdk.SessionEnd}, Want: sdk.ActionContinue}},
+			}},
+		})
+	})
+	for i, tt := range tests {
+		t.Run(tt.fault, func(t *testing.T) {
+			if faults[i] != nil {
+				t.Fatal(faults[i])
 			}
 			var seen string
-			for _, row := range report.Rows {
+			for _, row := range reports[i].Rows {
 				switch {
 				case row.Result != Fail:
 				case row.ID == tt.row:
