@@ -36,6 +36,8 @@ BUF    = $(CACHE)/tools/buf-$(BUF_VERSION)/buf
 # A slow or busy machine may need longer for a package than the ten minutes that Go allows by default.
 PATIENT = -timeout 40m
 E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PATIENT) -count=1 -tags e2ereal
+# Packages begin in the order of the command line. The tests of these mostly wait, beside others that compute.
+ALL_TESTS = ./test/faults ./engine/internal/sandbox ./plugin-sdk/verify work
 # The race detector needs cgo, the programs that tests build do not. It otherwise sleeps one second at the end of every
 # plugin process. Step vet has read the tests already.
 RACE   = CGO_ENABLED=1 GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -vet=off -race -p 4 -exec 'env CGO_ENABLED=0'
@@ -150,7 +152,7 @@ TESTED = $(BIN)/tested
 test: imports ## run every test of every module; `make check` also runs vet
 	$(MAKE) -s build BIN='$(TESTED)' VERSION=0.0.0-dev REVISION=
 	AGENT_PIPELINES_BUILT='$(CURDIR)/$(TESTED)' AGENT_PIPELINES_BUILT_SUM="$$(cat $(TESTED)/agent-pipelines $(TESTED)/plugins/* | cksum)" \
-	$(IN_MEMORY) $(GO) test $(PATIENT) -vet=off -p 4 work
+	$(IN_MEMORY) $(GO) test $(PATIENT) -vet=off -p 4 $(ALL_TESTS)
 
 # -count=1: the go command does not see that a test starts a binary.
 CHARACTERISE = $(GO) test $(PATIENT) -count=1 -parallel 2 ./test/characterise -args -characterise.bin='$(CURDIR)/$(BIN)'
@@ -170,7 +172,7 @@ characterise-record: build ## rewrite the records of characterise; review the di
 	$(CHARACTERISE) -characterise.record
 
 race: imports ## the same with the race detector (needs a C compiler)
-	$(IN_MEMORY) $(RACE) work
+	$(IN_MEMORY) $(RACE) $(ALL_TESTS)
 
 CRASH = cd test/crash && $(IN_MEMORY) $(GO) test -timeout 2h -count=1 -tags $(CRASH_TAG)
 
@@ -214,7 +216,7 @@ fuzz: ## run every fuzz target for FUZZTIME (default 60s)
 cover: COVERED = $(MODULE_PREFIX)/kernel/...,$(MODULE_PREFIX)/engine/...
 cover: imports ## race, and check that the tests and the command's scripts cover 90 % of each package of kernel and engine
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && mkdir "$$dir/tests" "$$dir/scripts" && \
-	AGENT_PIPELINES_SCRIPTS_COVER="$$dir/scripts" $(IN_MEMORY) $(RACE) -short work && \
+	AGENT_PIPELINES_SCRIPTS_COVER="$$dir/scripts" $(IN_MEMORY) $(RACE) -short $(ALL_TESTS) && \
 	$(IN_MEMORY) $(GO) test $(PATIENT) -vet=off -count=1 -p 4 -exec "env GOCOVERDIR=$$dir/tests" -coverpkg='$(COVERED)' ./kernel/... ./engine/... -args -test.gocoverdir="$$dir/tests" && \
 	$(GO) tool covdata percent -i="$$dir/tests,$$dir/scripts" -pkg='$(COVERED)' | $(ENOUGH)
 
