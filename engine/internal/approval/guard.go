@@ -25,7 +25,7 @@ type ProtectedPath struct {
 }
 
 const (
-	reasonRepository = "hooks and settings in it run with the next git command"
+	reasonRepository = "hooks and settings in it run with the next git command, and addresses in it may hold credentials"
 	reasonEngine     = "sessions, pipelines and settings of this program and of agents"
 	reasonSecrets    = "it may hold secrets"
 	reasonAccounts   = "it may hold a program's credentials"
@@ -35,7 +35,7 @@ const (
 // Protected are the paths that are always protected, at any depth of a workspace: those of REQUIREMENTS C5, and files
 // that change the effect of later commands.
 var Protected = []ProtectedPath{
-	{"**/.git/**", false, reasonRepository},
+	{"**/.git/**", true, reasonRepository},
 	{".claude/**", false, reasonEngine},
 
 	{"**/.env", true, reasonSecrets},
@@ -58,7 +58,9 @@ var Protected = []ProtectedPath{
 	{"**/.config/gh/hosts.yml", true, reasonAccounts},
 	{"**/.kube/**", true, reasonAccounts},
 	{"**/.docker/config.json", true, reasonAccounts},
+	{"**/.dockercfg", true, reasonAccounts},
 	{"**/.netrc", true, reasonAccounts},
+	{"**/_netrc", true, reasonAccounts},
 	{"**/.npmrc", true, reasonAccounts},
 	{"**/.pypirc", true, reasonAccounts},
 	{"**/.nuget/**", true, reasonAccounts},

@@ -15,17 +15,17 @@ var open = &plan.Approvals{Default: "auto", Rules: []plan.ApprovalRule{{Policy: 
 // C5: paths are protected under every policy, and without a policy.
 func TestProtected(t *testing.T) {
 	reads := []string{
-		"a.go", ".git/config", ".claude/x", ".github/x", "environment", "env/x", "a.pem.txt", "keys/x", "privateer/x", "gen/x", "go.mod", ".envrc",
+		"a.go", ".claude/x", ".github/x", "environment", "env/x", "a.pem.txt", "keys/x", "privateer/x", "gen/x", "go.mod", ".envrc",
 	}
 	writes := []string{"a.go", ".github/x", "environment", "a.pem.txt", "sub/.claude/x", "sub/go.mod", "gitx/.gitignore", "src/genx/a"}
 	neither := []string{
 		".env", "sub/.env", ".env.local", ".ENV", "a/b/.env.production", "server.pem", "certs/a.key", "a.p12", "a.pfx", "a.jks",
-		".ssh/id_ed25519", ".ssh", "home/.aws/credentials", ".netrc", ".npmrc", ".git-credentials", ".pypirc", ".pgpass", ".my.cnf",
+		".ssh/id_ed25519", ".ssh", "home/.aws/credentials", ".netrc", ".npmrc", ".git-credentials", "_netrc", ".dockercfg", ".git/config", ".git", "vendor/x/.git/hooks/pre-commit", ".GIT/hooks/x", ".pypirc", ".pgpass", ".my.cnf",
 		"secrets/a", "x/secrets/a", "private/a", "x/private", ".kube/config", ".docker/config.json", ".config/gh/hosts.yml", ".gitconfig",
 		"./sub/../.env", ".azure/x", ".gcloud/x", ".config/gcloud/x", ".nuget/x", ".cargo/credentials", ".cargo/credentials.toml",
 		".m2/settings.xml", ".gradle/gradle.properties", ".gnupg/x",
 	}
-	onlyRead := []string{".git/config", ".git", "vendor/x/.git/hooks/pre-commit", ".GIT/hooks/x", ".claude/settings.json", ".claude", "go.mod", "GO.MOD", "a/gen/x", "."}
+	onlyRead := []string{".claude/settings.json", ".claude", "go.mod", "GO.MOD", "a/gen/x", "."}
 	check := func(t *testing.T, p *plan.Approvals, c sdk.ToolCall, want plan.Approval, rule string) {
 		t.Helper()
 		r := approval.Decide(p, c, approval.Context{Project: "/p", Person: true})

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 // gitKind classifies a subcommand of git.
@@ -78,7 +79,7 @@ func judgeGit(c *call) error {
 		c.fetches = c.external
 	}
 	c.markGitTexts(sub)
-	if err := cmp.Or(checkGitArguments(sub, c.args[1:]), checkGitConfig(sub, c.args[1:])); err != nil {
+	if err := cmp.Or(checkGitArguments(sub, c.args[1:]), c.checkGitConfig(sub)); err != nil {
 		return err
 	}
 	c.destructive = c.losesWork(sub)
@@ -155,11 +156,16 @@ func checkGitQuestion(sub, arg string) error {
 	return nil
 }
 
-// checkGitConfig allows reading git's configuration, which names programs that git runs, and refuses writing it.
-func checkGitConfig(sub string, args []string) error {
+// secretSetting matches names of settings whose values may be credentials; addresses are redacted instead.
+var secretSetting = regexp.MustCompile(`(?i)header$|^credential\.|pass$|cookie`)
+
+// checkGitConfig allows reading git's configuration, which names programs that git runs, and refuses writing it. A list
+// shows names only, because a value may be a credential.
+func (c *call) checkGitConfig(sub string) error {
 	if sub != "config" {
 		return nil
 	}
+	args := c.args[1:]
 	readers := []string{"--get", "--get-all", "--list", "-l", "get", "list"}
 	if len(args) == 0 || !slices.Contains(readers, args[0]) {
 		return refuse("git config is only read here: the first argument is one of %s", strings.Join(readers, ", "))
@@ -168,6 +174,12 @@ func checkGitConfig(sub string, args []string) error {
 		if strings.HasPrefix(arg, "-") {
 			return refuse("git config %s takes no further option here", args[0])
 		}
+		if secretSetting.MatchString(arg) || redact.IsSecretName(arg[strings.LastIndex(arg, ".")+1:]) {
+			return refuse("the value of %s may be a credential", arg)
+		}
+	}
+	if slices.Contains([]string{"--list", "-l", "list"}, args[0]) {
+		c.run = append(slices.Clip(c.args), "--name-only")
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func TestRefused(t *testing.T) {
 		"git": {
 			"git -c core.pager=id log", "git -ccore.pager=id log", "git --exec-path=. status", "git --config-env=core.pager=X log", "git --git-dir=sub status", "git --work-tree=sub status", "git -p log",
 			"git --paginate log", "git --bare log", "git --namespace=x log", "git", "git foo", "git config core.pager id", "git config --global alias.x '!id'", "git config --unset x", "git config set x y",
-			"git config --get x --add", "git config -e", "git config", "git fetch --upload-pack=id", "git fetch --upload-pa=id x", "git push --receive-pack=id", "git push --exec=id", "git clone -u id x", "git clone -qu id x",
+			"git config --get x --add", "git config --get http.extraHeader", "git config get credential.helper", "git config --get sendemail.smtppass", "git config --get x.token", "git config -e", "git config", "git fetch --upload-pack=id", "git fetch --upload-pa=id x", "git push --receive-pack=id", "git push --exec=id", "git clone -u id x", "git clone -qu id x",
 			"git clone -c core.fsmonitor=id x", "git clone --config core.pager=id x", "git clone --conf x=y z", "git clone --template=sub x", "git init --template=sub", "git init --separate-git-dir=sub", "git log --ext-diff",
 			"git show --textconv", "git cat-file --filters x", "git cat-file --textconv x", "git grep -Oid x", "git grep -nOid x", "git grep --open-files-in-pager=id x", "git grep --open=id x", "git grep --no-index x",
 			"git rebase -x id main", "git rebase -ix id", "git rebase --exec id", "git rebase --ex id", "git merge -s x y", "git merge --strategy=x y", "git pull -s x", "git clone ext::sh x", "git fetch 'ext::sh -c id'",

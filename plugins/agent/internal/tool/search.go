@@ -164,7 +164,7 @@ func cutLine(line string) string {
 // (REQUIREMENTS C5). No policy decides on the files of a search; only a call that names such a file may read it.
 var (
 	secretFiles = []string{
-		".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", ".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".kube", ".netrc", ".npmrc",
+		".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", ".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".kube", ".netrc", "_netrc", ".dockercfg", ".npmrc",
 		".pypirc", ".nuget", ".git-credentials", ".gitconfig", ".pgpass", ".my.cnf", "secrets", "private",
 	}
 	secretPaths = []string{

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/command"
 )
 
@@ -102,8 +103,15 @@ func (s *Set) runTerminal(ctx context.Context, a terminalArgs, judged command.Co
 			break
 		}
 	}
-	return s.terminalOutcome(last, tries, limit, time.Since(begin)), nil
+	redactor := s.o.Redactor
+	if c.Args[0] == "git" {
+		redactor = redactor.WithPatterns([]*regexp.Regexp{addressUser})
+	}
+	return s.terminalOutcome(last, tries, limit, time.Since(begin), redactor), nil
 }
+
+// addressUser matches the user, and the password, in an address of a remote: each of them may be a token.
+var addressUser = regexp.MustCompile(`(?i)(?:https?|ftps?)://([^\s/"']+)@`)
 
 // pause waits before the next try and reports whether to make it.
 func (s *Set) pause(ctx context.Context, n int, cause string) bool {
@@ -161,15 +169,15 @@ var temporaryFailures = regexp.MustCompile(`(?i)connection (?:refused|reset|time
 	`index\.lock'?: File exists|database is locked|text file busy|too many requests|service unavailable`)
 
 // terminalOutcome returns the outcome of the last try.
-func (s *Set) terminalOutcome(last commandRun, tries []try, limit, took time.Duration) outcome {
+func (s *Set) terminalOutcome(last commandRun, tries []try, limit, took time.Duration, redactor *redact.Redactor) outcome {
 	result := terminalResult{ExitCode: last.end.ExitCode, DurationMs: took.Milliseconds()}
 	if len(tries) > 1 {
 		result.Tries = tries
 	}
 	half := s.maxBytes() / 2
-	stderr := last.stderr.text(s.o.Redactor)
+	stderr := last.stderr.text(redactor)
 	var cutErr, cutOut *truncation
-	result.Stdout, cutOut = cutMiddle(last.stdout.text(s.o.Redactor), s.maxBytes()-min(half, len(stderr)))
+	result.Stdout, cutOut = cutMiddle(last.stdout.text(redactor), s.maxBytes()-min(half, len(stderr)))
 	result.Stderr, cutErr = cutMiddle(stderr, s.maxBytes()-min(half, len(result.Stdout)))
 	result.Truncated = cutOut.add(cutErr).add(last.stdout.discarded()).add(last.stderr.discarded())
 	done := outcome{status: sdk.ToolSuccess}
