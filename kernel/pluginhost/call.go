@@ -141,14 +141,18 @@ func (c *caller) currentComponent(ctx context.Context, e catalog.Entry, b *catal
 }
 
 func (c *caller) environment(e catalog.Entry, component sdk.Component, use Use) []string {
-	policy := DefaultEnv(component, comesWithProgram(e)).WithNames(use.Names).Narrow(use.Env)
+	full := DefaultEnv(component, comesWithProgram(e)).WithNames(use.Names)
+	policy, user := full.Narrow(use.Env), c.cfg.Environ
 	if names := (EnvPolicy{Mode: policy.Mode}).withheld(c.cfg.Environ); len(names) > 0 {
 		c.logOnce("withheld", func() {
 			c.cfg.Logger.Warn("withheld variables that look secret from components that do not need or name them", "names", strings.Join(names, ", "),
 				"remedy", "name one as ${NAME} in the command or in the hook's configuration, in providers.<name>.env of your config.yaml, or in policy.env of a project that you trust")
 		})
 	}
-	return BuildEnv(c.cfg.Environ, policy, map[string]string{client.LogLevelVariable: c.cfg.PluginLogger.GetLevel().String()})
+	if !use.Env.Adds { // a variable that is secret by its value has a name that Narrow accepts
+		user = BuildEnv(user, full, nil)
+	}
+	return BuildEnv(user, policy, map[string]string{client.LogLevelVariable: c.cfg.PluginLogger.GetLevel().String()})
 }
 
 // start starts a plugin process for a user, which may be the caller's own.

@@ -16,8 +16,8 @@ import (
 // EnvMode is the kind of an environment policy.
 type EnvMode string
 
-// EnvInherit passes on all variables except those of a handshake. EnvPublic passes on those whose names do not mark a
-// secret ([redact.IsSecretName]), and the listed names; it is no setting. EnvMinimal passes on the variables of
+// EnvInherit passes on all variables except those of a handshake. EnvPublic passes on those without secrets
+// ([redact.IsSecretVariable]), and the listed names; it is no setting. EnvMinimal passes on the variables of
 // [IsMinimalEnv] and the listed names. The zero value means the component's default.
 const (
 	EnvInherit EnvMode = "inherit"
@@ -133,7 +133,7 @@ func (p EnvPolicy) Narrow(asked EnvPolicy) EnvPolicy {
 	case asked.Mode == EnvInherit:
 		return p
 	}
-	names := slices.DeleteFunc(slices.Clone(asked.Names), func(n string) bool { return !p.allows(n) })
+	names := slices.DeleteFunc(slices.Clone(asked.Names), func(n string) bool { return !p.allows(n, "") })
 	return EnvPolicy{Mode: EnvMinimal, Names: names}
 }
 
@@ -143,7 +143,7 @@ func BuildEnv(user []string, p EnvPolicy, own map[string]string) []string {
 	values := map[string]string{}
 	for _, entry := range user {
 		name, value, found := strings.Cut(entry, "=")
-		if found && name != "" && p.allows(name) {
+		if found && name != "" && p.allows(name, value) {
 			values[name] = value
 		}
 	}
@@ -156,23 +156,26 @@ func BuildEnv(user []string, p EnvPolicy, own map[string]string) []string {
 	return env
 }
 
-func (p EnvPolicy) allows(name string) bool {
+func (p EnvPolicy) allows(name, value string) bool {
 	switch {
 	case isHandshakeVariable(name):
 		return false
 	case p.Mode == EnvInherit, slices.Contains(p.Names, name):
 		return true
 	case p.Mode == EnvPublic:
-		return !redact.IsSecretName(name)
+		return !redact.IsSecretVariable(name, value)
 	default:
 		return IsMinimalEnv(name)
 	}
 }
 
-// withheld returns the names of the entries of user that p does not pass on because they mark secrets, sorted. Only
+// withheld returns the names of the entries of user that p does not pass on because they are secrets, sorted. Only
 // EnvPublic has such names.
 func (p EnvPolicy) withheld(user []string) []string {
-	return slices.DeleteFunc(EnvNames(user), func(name string) bool { return p.Mode != EnvPublic || p.allows(name) || isHandshakeVariable(name) })
+	return EnvNames(slices.DeleteFunc(slices.Clone(user), func(entry string) bool {
+		name, value, _ := strings.Cut(entry, "=")
+		return p.Mode != EnvPublic || p.allows(name, value) || isHandshakeVariable(name)
+	}))
 }
 
 // isHandshakeVariable reports whether the variable belongs to the handshake of go-plugin or is set by this program for

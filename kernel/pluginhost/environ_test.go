@@ -90,6 +90,9 @@ func TestNeededVariables(t *testing.T) {
 // U320, AUDIT B4: commands, hooks and checks get no variable whose name marks a secret unless it is named.
 func TestSecretsAreWithheld(t *testing.T) {
 	user := []string{"GOPROXY=off", "DB_PASSWORD=p", "API_TOKEN=t", "SSH_AUTH_SOCK=/s", "PLUGIN_TOKEN=1"}
+	unusual := []string{"DB_PASS=p", "DATABASE_URL=postgres://me:p@h/db", "HOME_URL=https://h/db"}
+	compare(t, []string{"HOME_URL=https://h/db"}, BuildEnv(unusual, EnvPolicy{Mode: EnvPublic}, nil))
+	compare(t, []string{"DATABASE_URL", "DB_PASS"}, (EnvPolicy{Mode: EnvPublic}).withheld(unusual))
 	public := EnvPolicy{Mode: EnvPublic}
 	compare(t, []string{"GOPROXY=off", "SSH_AUTH_SOCK=/s"}, BuildEnv(user, public, nil))
 	compare(t, []string{"API_TOKEN", "DB_PASSWORD"}, public.withheld(user))

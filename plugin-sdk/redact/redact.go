@@ -28,15 +28,15 @@ type Redactor struct {
 // value is a text that is secret everywhere.
 type value struct{ text, name string }
 
-// New returns a redactor for the values of the variables ("NAME=value") whose names are secret ([IsSecretName]).
+// New returns a redactor for the values of the variables ("NAME=value") that are secret ([IsSecretVariable]).
 func New(environ []string) *Redactor { return (*Redactor)(nil).WithVariables(environ) }
 
-// WithVariables returns a copy of r with the values of further variables whose names are secret.
+// WithVariables returns a copy of r with the values of further secret variables.
 func (r *Redactor) WithVariables(environ []string) *Redactor {
 	known := r.clone()
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
-		if IsSecretName(name) {
+		if IsSecretVariable(name, value) {
 			known.addForms(name, value)
 		}
 	}
@@ -49,6 +49,21 @@ func (r *Redactor) WithVariables(environ []string) *Redactor {
 	known.values = slices.CompactFunc(known.values, func(a, b value) bool { return a.text == b.text })
 	return known
 }
+
+// IsSecretVariable reports whether an environment variable is a secret: by its name, by a key with a known beginning
+// in its value, or by an address with a password.
+func IsSecretVariable(name, value string) bool {
+	if IsSecretName(name) {
+		return true
+	}
+	if openVariable.MatchString(name) {
+		return false
+	}
+	return secretVariable.MatchString(name) || len(secretForms.find(value, 0, nil)) > 0
+}
+
+// secretForms finds secrets by their form alone.
+var secretForms = &Redactor{forAgent: true, patterns: []rule{urlPassword}}
 
 // WithPatterns returns a copy of r with further patterns, which apply to the texts of agents as well. The secret is a
 // pattern's last matched group, or the whole match.

@@ -38,6 +38,7 @@ func TestRules(t *testing.T) {
 		{"aws secret", "aws_secret_access_key = wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY00", "aws_secret_access_key = [REDACTED]"},
 		{"URL parameter", "GET https://h/x?api_key=abc&q=1", "GET https://h/x?api_key=[REDACTED]&q=1"},
 		{"URL user", "clone https://me:s3cret@h/x.git", "clone https://me:[REDACTED]@h/x.git"},
+		{"URL password with @", "clone https://me:s3@cret@h/x.git", "clone https://me:[REDACTED]@h/x.git"},
 		{"URL port", "http://localhost:8080/a@b", "http://localhost:8080/a@b"},
 		{"JSON member", `{"clientSecret": "abc", "input_tokens": 12, "max_tokens": "8000", "author": "me"}`, `{"clientSecret": "[REDACTED]", "input_tokens": 12, "max_tokens": "8000", "author": "me"}`},
 		{"private key", "a\n" + pem + "\nb", "a\n[REDACTED]\nb"},
@@ -79,6 +80,27 @@ func TestValues(t *testing.T) {
 		got, n := r.Count(tt.text)
 		if got != tt.want || n != tt.count {
 			t.Errorf("%q: got %q (%d), want %q (%d)", tt.text, got, n, tt.want, tt.count)
+		}
+	}
+}
+
+// C15: a variable is secret by its name, or by the form of its value.
+func TestIsSecretVariable(t *testing.T) {
+	for _, entry := range []string{
+		"DB_PASS=a", "SSHPASS=a", "PGPASSWORD=a", "GH_PAT=a", "SENTRY_DSN=a", "SIGNING_KEY=a", "KEY=a", "AWS_SECRET_ACCESS_KEY=a", "GOOGLE_CREDENTIALS=a", "REGISTRY_CREDS=a",
+		"SLACK_WEBHOOK_URL=a", "DB_CONNECTION_STRING=a", "AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE", "DATABASE_URL=postgres://me:p@h/db", "REDIS_URL=redis://:p@h:1",
+		"CI=ghp_" + digits, "DEPLOY_PEM=" + pem,
+	} {
+		if name, value, _ := strings.Cut(entry, "="); !redact.IsSecretVariable(name, value) {
+			t.Errorf("%s is no secret", entry)
+		}
+	}
+	for _, entry := range []string{
+		"PATH=/bin", "COMPASS=a", "KEYBOARD=a", "SSH_PUBLIC_KEY=a", "CACHE_KEY=a", "PATTERN=a", "AWS_REGION=a", "AWS_PROFILE=a", "HOME_URL=https://h:1/a@b", "GOPROXY=https://h,direct",
+		"HTTPS_PROXY=http://me:p@h:1", "https_proxy=http://me:p@h:1", "SSH_AUTH_SOCK=/s", "GIT_CONFIG_KEY_0=core.pager",
+	} {
+		if name, value, _ := strings.Cut(entry, "="); redact.IsSecretVariable(name, value) {
+			t.Errorf("%s is a secret", entry)
 		}
 	}
 }

@@ -34,6 +34,8 @@ var prefixRules = []rule{
 	{name: "jwt", hints: []string{"eyj"}, pattern: regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*`)},
 }
 
+var urlPassword = rule{name: "url-password", hints: []string{"://"}, pattern: regexp.MustCompile(`://[^\s/:@"']*:([^\s/"']+)@`)}
+
 // memberRule is the name of the rule for members of JSON objects in a text.
 const memberRule = "member"
 
@@ -53,7 +55,7 @@ var nameRules = []rule{
 		`(?i)aws_secret_access_key["'\\]*[ \t]*[:=][ \t]*["'\\]*([A-Za-z0-9/+=]{40})`)},
 	{name: "url-parameter", hints: []string{"?", "&"}, pattern: regexp.MustCompile(
 		`(?i)[?&](?:api[_-]?key|access[_-]?token|token|secret|password|pwd)=([^\s"'&#]+)`)},
-	{name: "url-password", hints: []string{"://"}, pattern: regexp.MustCompile(`://[^\s/:@"']*:([^\s/@"']+)@`)},
+	urlPassword,
 	// This rule finds the beginning of a key before an ellipsis, in a truncated text.
 	{name: "cut-key", hints: []string{ellipsis}, pattern: regexp.MustCompile(
 		`((?:AKIA|gh[pousr]_|github_pat_|sk_live_|sk-|eyJ)[A-Za-z0-9_.-]{4,})` + ellipsis)},
@@ -104,3 +106,11 @@ var openName = regexp.MustCompile(`(?i)^(?:OLD)?PWD$|_(?:SOCK|FILE|PATH|DIR|URL|
 func IsSecretName(name string) bool {
 	return secretName.MatchString(name) && !openName.MatchString(name)
 }
+
+// secretVariable matches names of environment variables that usually hold secrets. As names of fields they are common:
+// only [IsSecretVariable] uses them.
+var secretVariable = regexp.MustCompile(`(?i)(?:^|_)(?:PASS|PAT|KEY|DSN|CREDS?|CONNECTION_STRING|WEBHOOK_URL)$|^SSHPASS$`)
+
+// openVariable matches names of variables that are never secret: keys that are no credentials (hooks get those of
+// hooks and attempts), and proxies, whose addresses all programs need.
+var openVariable = regexp.MustCompile(`(?i)(?:PUBLIC|CACHE|SORT|PRIMARY|FOREIGN|HOOK|ATTEMPT)_KEY$|^(?:ALL|FTP|HTTPS?|NO)_PROXY$`)

@@ -18,7 +18,7 @@ import (
 func Environ(base []string, added map[string]string, ws *workspace.Dir, offline bool) []string {
 	var kept []string
 	for _, entry := range base {
-		if name, _, _ := strings.Cut(entry, "="); !redact.IsSecretName(name) && !slices.Contains(redirecting, name) {
+		if name, value, _ := strings.Cut(entry, "="); !redact.IsSecretVariable(name, value) && !slices.Contains(redirecting, name) {
 			kept = append(kept, entry)
 		}
 	}
