@@ -146,7 +146,7 @@ func (c *caller) environment(e catalog.Entry, component sdk.Component, use Use) 
 	if names := (EnvPolicy{Mode: policy.Mode}).withheld(c.cfg.Environ); len(names) > 0 {
 		c.logOnce("withheld", func() {
 			c.cfg.Logger.Warn("withheld variables that look secret from components that do not need or name them", "names", strings.Join(names, ", "),
-				"remedy", "name one as ${NAME} in the command or in the hook's configuration, in providers.<name>.env of your config.yaml, or in policy.env of a project that you trust")
+				"remedy", "in a project that you trust, name one as ${NAME} in the command or in the hook's configuration, or in policy.env; or name it in providers.<name>.env of your config.yaml")
 		})
 	}
 	if !use.Env.Adds { // a variable that is secret by its value has a name that Narrow accepts

@@ -16,6 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 // Components finds the components of a session, configured and confined for a node as the plan and both
@@ -45,7 +46,11 @@ func (c Components) Provider(ctx context.Context, name string, node *plan.Node, 
 	}
 	use.Names = c.Configs.Names(ctx, c.Host, name)
 	if node.WrapsCommand() {
-		use.Names = append(use.Names, pluginhost.ReferencedEnv(node.Wraps.Run)...)
+		names, err := c.named(node.Wraps.Run)
+		if err != nil {
+			return nil, err
+		}
+		use.Names = append(use.Names, names...)
 	}
 	if use.Sandbox.Mode == plan.SandboxStrict {
 		use.Sandbox.Write = slices.Concat(use.Sandbox.Write, write)
@@ -94,7 +99,10 @@ func (c Components) Termination(ctx context.Context, name string, node *plan.Nod
 	if err != nil {
 		return nil, err
 	}
-	use.Env, use.Names = pluginhost.EnvPolicy{}, pluginhost.ReferencedEnv(map[string]any(node.Termination))
+	use.Env = pluginhost.EnvPolicy{}
+	if use.Names, err = c.named(map[string]any(node.Termination)); err != nil {
+		return nil, err
+	}
 	return c.Host.Termination(ctx, name, use)
 }
 
@@ -108,11 +116,30 @@ func (c Components) HookAction(ctx context.Context, h *plan.Hook, node *plan.Nod
 	if err != nil {
 		return nil, err
 	}
-	use.Names = pluginhost.ReferencedEnv(h.Config)
+	if use.Names, err = c.named(h.Config); err != nil {
+		return nil, err
+	}
 	if use.Sandbox.Mode == plan.SandboxStrict {
 		use.Sandbox.Write = slices.Concat(use.Sandbox.Write, write)
 	}
 	return c.Host.HookAction(ctx, h.Action, use)
+}
+
+// named returns the variables that a configuration of the pipeline names. In a project that the user does not trust a
+// secret among them is an error, unless a command of the user names it.
+func (c Components) named(config any) ([]string, error) {
+	names := pluginhost.ReferencedEnv(config)
+	if c.Sandboxes.trusted {
+		return names, nil
+	}
+	for _, name := range names {
+		if value := c.Sandboxes.paths.Variable(name); value == "" || !redact.IsSecretVariable(name, value) || slices.Contains(c.Sandboxes.named, name) {
+			continue
+		}
+		return nil, failure.New(failure.ConfigInvalid, "${%s} is a secret variable, and you do not trust this project: its pipelines get no secrets", name).
+			WithHint("read what uses it; `%s` lets the project's pipelines have the secrets that they name", failure.Next("trust", c.Sandboxes.paths.Project))
+	}
+	return names, nil
 }
 
 // NotifyAction finds the action of a notify entry. The action gets the environment variables that the entry names;

@@ -2,6 +2,7 @@ package environment
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,6 +19,7 @@ import (
 type SandboxSettings struct {
 	project, user settings.Settings
 	run           *plan.Sandbox // requested when the run was started
+	named         []string      // the variables that the user's own commands name
 	trusted       bool          // the user trusts the project
 	paths         sandboxpolicy.Resolver
 	log           hclog.Logger
@@ -30,9 +32,15 @@ func (e *Environment) SandboxSettings(p *plan.Plan) SandboxSettings {
 		paths: sandboxpolicy.Resolver{Project: e.Config.WorkDir, Home: e.Config.Variable("HOME"), Variable: e.Config.Variable},
 		log:   e.Log.Named("sandbox"),
 	}
+	var commands []string
+	if !e.Settings.InProject {
+		commands = slices.Collect(maps.Values(s.user.Commands))
+	}
 	if p != nil && p.Pipeline.Overrides != nil {
 		s.run = p.Pipeline.Overrides.Sandbox
+		commands = slices.AppendSeq(commands, maps.Values(p.Pipeline.Overrides.Commands))
 	}
+	s.named = pluginhost.ReferencedEnv(strings.Join(commands, "\n"))
 	return s
 }
 
