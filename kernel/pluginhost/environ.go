@@ -186,7 +186,7 @@ func isHandshakeVariable(name string) bool {
 	}
 	switch name {
 	case "AGENT_PIPELINES_PLUGIN", "AGENT_PIPELINES_PLUGIN_COOKIE",
-		"AGENT_PIPELINES_REATTACH", "AGENT_PIPELINES_RUN", "AGENT_PIPELINES_PROCESS", confine.ModeVariable, confine.ToolsVariable:
+		"AGENT_PIPELINES_REATTACH", "AGENT_PIPELINES_RUN", "AGENT_PIPELINES_PROCESS", confine.ModeVariable, confine.ToolsVariable, confine.WriteVariable:
 		return true
 	}
 	return false

@@ -102,3 +102,40 @@ func TestToolRuns(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }
+
+// D17: a read-only tool writes what the plugin's environment and its caller list, and nothing else. A file of the project
+// cannot be moved or linked to a writable place.
+func TestReadOnlyTool(t *testing.T) {
+	project, cache, git := t.TempDir(), t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(project, "a"), []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{ToolsVariable + "=on", WriteVariable + "=" + cache}
+	if d := os.Getenv("GOCOVERDIR"); d != "" {
+		env[1] += ":" + d
+	}
+	name, args := ReadOnlyTool(env, []string{git}, "/bin/sh", []string{"-c", `
+echo new >"$1/made"; echo new >"$1/a"; mv "$1/a" "$2"; ln "$1/a" "$2/a" && echo new >"$2/a"; rm "$1/a"; mkdir "$1/d"; ln -s x "$1/l"
+cat "$1/a"; echo x >/dev/null && echo x >"$2/made" && echo x >"$3/made" && echo done`, "sh", project, cache, git})
+	if name != "/proc/self/exe" {
+		t.Fatal(name)
+	}
+	if ABI() < leastFilesABI { // the tool has only the restrictions of every tool
+		if o, err := parseSpec(args[1]); err != nil || o.Files {
+			t.Errorf("%+v, %v", o, err)
+		}
+		return
+	}
+	out, err := exec.Command(os.Args[0], args...).Output()
+	if string(out) != "olddone\n" || err != nil {
+		t.Errorf("%q, %v", out, err)
+	}
+	for dir, want := range map[string]int{project: 1, cache: 1, git: 1} {
+		if found, err := os.ReadDir(dir); err != nil || len(found) != want {
+			t.Errorf("%s: %v, %v", dir, found, err)
+		}
+	}
+	if name, _ := ReadOnlyTool(nil, nil, "/bin/true", nil); name != "/bin/true" {
+		t.Errorf("without a sandbox: %s", name)
+	}
+}

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -12,10 +13,19 @@ const (
 	// ToolsVariable holds the [Network] of the tools that the plugin starts. It is set for a provider that confines its
 	// tools itself.
 	ToolsVariable = "AGENT_PIPELINES_TOOLS_NETWORK"
+	// WriteVariable lists the paths outside of the working directory that the plugin may write, separated by colons: its
+	// temporary directory, caches, and what the user grants. It is set with ToolsVariable.
+	WriteVariable = "AGENT_PIPELINES_TOOLS_WRITE"
 )
 
 // LeastABI is the first Landlock ABI that also confines signals and abstract sockets.
 const LeastABI = 6
+
+// leastFilesABI is the first Landlock ABI that restricts every change of a file's content.
+const leastFilesABI = 3
+
+// toolDevices can be written by every tool.
+var toolDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 // resolveUnixABI is the first Landlock ABI with which a sandbox closes Unix sockets that have a path.
 const resolveUnixABI = 9
@@ -30,7 +40,22 @@ const resolveUnixABI = 9
 // The command starts the plugin's own program, /proc/self/exe, with [Verb]: serve.Main handles it, and so does a main
 // function that calls [Main] first. It is safe for concurrent use.
 func Tool(env []string, path string, args []string) (name string, all []string) {
+	return toolSpec(env).command(path, args)
+}
+
+// ReadOnlyTool is [Tool] for a tool that may write only the paths of [WriteVariable] and the further paths write, which
+// are absolute. Landlock before ABI 3 (Linux 6.2) does not restrict its files, which only a sandbox in mode strict allows.
+func ReadOnlyTool(env, write []string, path string, args []string) (name string, all []string) {
 	o := toolSpec(env)
+	if abi := min(ABI(), MaxABI); abi >= leastFilesABI {
+		o.Landlock, o.Files, o.Read, o.Devices = abi, true, []string{"/"}, toolDevices
+		o.Write = append(filepath.SplitList(lookup(env, WriteVariable)), write...)
+	}
+	return o.command(path, args)
+}
+
+// command returns the command that starts a program with these restrictions, which have no network if there are none.
+func (o Spec) command(path string, args []string) (name string, all []string) {
 	if o.Network == "" {
 		return path, args
 	}

@@ -66,6 +66,20 @@ func stricter(a, b Decision) Decision {
 	return a
 }
 
+// DeniesChanges reports whether a policy, which is not nil, denies every change of a file, whatever its path: the stage
+// only looks.
+func DeniesChanges(p *plan.Approvals) bool {
+	for _, category := range []sdk.Category{sdk.CategoryFileWrite, sdk.CategoryFileDelete, sdk.CategoryDirectoryCreate} {
+		allows := func(r plan.ApprovalRule) bool {
+			return r.Policy != plan.ApprovalDeny && (r.Operation == "" || r.Operation == string(category))
+		}
+		if cmp.Or(p.Categories[string(category)], p.Default) != plan.ApprovalDeny || slices.ContainsFunc(p.Rules, allows) {
+			return false
+		}
+	}
+	return true
+}
+
 // Answered decides by the answer to a question, or by its expiry. rule is the name of the rule that required the
 // question.
 func Answered(p *plan.Approvals, d event.QuestionAnsweredData, rule string) Decision {

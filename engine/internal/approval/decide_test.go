@@ -135,3 +135,25 @@ func TestAction(t *testing.T) {
 	want := map[plan.Approval]sdk.VerdictAction{"auto": sdk.VerdictRun, "deny": sdk.VerdictDeny, "skip": sdk.VerdictSkip}
 	testkit.Equal(t, want, actions)
 }
+
+// D17: a stage only looks if no rule and no category lets it change a file, whatever the path.
+func TestDeniesChanges(t *testing.T) {
+	looks := map[string]plan.Approval{"file_write": "deny", "file_delete": "deny", "directory_create": "deny", "terminal_command": "auto"}
+	for name, tt := range map[string]struct {
+		policy *plan.Approvals
+		want   bool
+	}{
+		"nothing said":            {&plan.Approvals{}, false},
+		"categories":              {&plan.Approvals{Default: "auto", Categories: looks}, true},
+		"the default":             {&plan.Approvals{Default: "deny"}, true},
+		"one category is asked":   {&plan.Approvals{Default: "deny", Categories: map[string]plan.Approval{"file_delete": "prompt"}}, false},
+		"a rule that allows":      {&plan.Approvals{Categories: looks, Rules: []plan.ApprovalRule{{Operation: "file_write", Pattern: "docs/**", Policy: "auto"}}}, false},
+		"a rule on everything":    {&plan.Approvals{Categories: looks, Rules: []plan.ApprovalRule{{Policy: "prompt"}}}, false},
+		"a rule on commands":      {&plan.Approvals{Categories: looks, Rules: []plan.ApprovalRule{{Operation: "terminal_command", Policy: "auto"}}}, true},
+		"a rule that denies more": {&plan.Approvals{Categories: looks, Rules: []plan.ApprovalRule{{Operation: "file_write", Policy: "deny"}}}, true},
+	} {
+		if got := approval.DeniesChanges(tt.policy); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/approval"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/exchange"
@@ -44,7 +45,7 @@ func toolLimits(p plan.Policy) sdk.ToolLimits {
 		limits = sdk.ToolLimits{AllowedCommands: t.AllowedCommands, CommandTimeout: plan.Seconds(t.CommandTimeout), MaxResultTokens: t.MaxResultTokens}
 	}
 	if p.Approvals != nil {
-		limits.Protected = p.Approvals.Protected
+		limits.Protected, limits.ReadOnly = p.Approvals.Protected, approval.DeniesChanges(p.Approvals)
 	}
 	return limits
 }

@@ -16,17 +16,29 @@ func environment(b sandboxpolicy.Policy, p sandboxpolicy.Program, further map[st
 	set := map[string]string{confine.ModeVariable: string(b.Mode), tempVariable: p.Temp}
 	if b.Tools != "" {
 		set[confine.ToolsVariable] = string(b.Tools)
+		set[confine.WriteVariable] = strings.Join(writableOutside(b, p), string(filepath.ListSeparator))
 	}
 	maps.Copy(set, further)
 	env := slices.DeleteFunc(slices.Clone(p.Env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		_, replaced := set[name]
-		return replaced || name == confine.ToolsVariable
+		return replaced || name == confine.ToolsVariable || name == confine.WriteVariable
 	})
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		env = append(env, name+"="+set[name])
 	}
 	return env
+}
+
+// writableOutside returns the paths that a program may write and that neither lie in its working directory nor contain it.
+func writableOutside(b sandboxpolicy.Policy, p sandboxpolicy.Program) []string {
+	paths := append(slices.Clone(b.Write), p.Temp)
+	if b.Mode == sandboxpolicy.Strict {
+		paths = append(paths, "/tmp", "/var/tmp", "/dev/shm") // its own
+	}
+	return slices.DeleteFunc(existing(paths...), func(path string) bool {
+		return sandboxpolicy.Within(path, b.WorkDir) || sandboxpolicy.Within(b.WorkDir, path)
+	})
 }
 
 // withoutLoader removes the variables by which the system's loader could load libraries of an agent into a process that

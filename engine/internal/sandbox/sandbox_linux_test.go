@@ -132,12 +132,14 @@ func TestWrapCanBeCancelled(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	got := environment(sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}, sandboxpolicy.Program{Env: []string{"A=1", "TMPDIR=/tmp", "AGENT_PIPELINES_SANDBOX=workspace", "GOCACHE=/c"}, Temp: "/t"}, map[string]string{"GOCACHE": "/own"})
 	testkit.Equal(t, []string{"A=1", "AGENT_PIPELINES_SANDBOX=strict", "GOCACHE=/own", "TMPDIR=/t"}, got)
-	outer := []string{"AGENT_PIPELINES_TOOLS_NETWORK=on"}
+	outer := []string{"AGENT_PIPELINES_TOOLS_NETWORK=on", "AGENT_PIPELINES_TOOLS_WRITE=/x"}
+	project, cache, temp := t.TempDir(), t.TempDir(), t.TempDir()
 	for network, want := range map[sandboxpolicy.Network][]string{
-		sandboxpolicy.Off: {"AGENT_PIPELINES_SANDBOX=strict", "AGENT_PIPELINES_TOOLS_NETWORK=off", "TMPDIR=/t"},
-		"":                {"AGENT_PIPELINES_SANDBOX=strict", "TMPDIR=/t"},
+		sandboxpolicy.Off: {"AGENT_PIPELINES_SANDBOX=workspace", "AGENT_PIPELINES_TOOLS_NETWORK=off", "AGENT_PIPELINES_TOOLS_WRITE=" + cache + ":" + temp, "TMPDIR=" + temp},
+		"":                {"AGENT_PIPELINES_SANDBOX=workspace", "TMPDIR=" + temp},
 	} {
-		got := environment(sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Tools: network}, sandboxpolicy.Program{Env: outer, Temp: "/t"}, nil)
+		b := sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Tools: network, WorkDir: project, Write: []string{"", "/", project, filepath.Dir(project), cache}}
+		got := environment(b, sandboxpolicy.Program{Env: outer, Temp: temp}, nil)
 		testkit.Equal(t, want, got)
 	}
 }

@@ -80,7 +80,7 @@ func (c Config) toolOptions(req sdk.ExecuteRequest, x sdk.Exchange, env []string
 		Root: req.WorkDir, Allowed: req.Tools.AllowedCommands, Timeout: req.Tools.CommandTimeout, ResultTokens: req.Tools.MaxResultTokens,
 		Environ: withoutVariables(env, secrets), AddedEnviron: req.Environment, Redactor: redactor, Offline: req.Mode == sdk.ModeAirgapped, Grace: req.Grace,
 		Reports:  []string{req.Paths.Status, req.Paths.Result, req.Paths.Progress, req.Paths.Output, req.Paths.Artifact},
-		Readable: []string{req.Paths.Context, req.Paths.InputArtifact}, Protected: req.Tools.Protected,
+		Readable: []string{req.Paths.Context, req.Paths.InputArtifact}, Protected: req.Tools.Protected, ReadOnly: req.Tools.ReadOnly,
 		Progress: func(message string) { x.Progress(sdk.Progress{Message: message}) },
 	}
 	for i := range c.ToolRetries {

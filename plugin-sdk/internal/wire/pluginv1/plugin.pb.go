@@ -2260,6 +2260,7 @@ type ToolLimits struct {
 	MaxResultTokens  int32                  `protobuf:"varint,3,opt,name=max_result_tokens,json=maxResultTokens,proto3" json:"max_result_tokens,omitempty"`
 	Protected        []string               `protobuf:"bytes,4,rep,name=protected,proto3" json:"protected,omitempty"`                               // globs of paths that tools neither change nor show in searches
 	MaxViolations    int32                  `protobuf:"varint,5,opt,name=max_violations,json=maxViolations,proto3" json:"max_violations,omitempty"` // the most calls of an attempt that are refused; 0: the provider's number
+	ReadOnly         bool                   `protobuf:"varint,6,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`                // commands of the agent change no file of the working directory
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -2327,6 +2328,13 @@ func (x *ToolLimits) GetMaxViolations() int32 {
 		return x.MaxViolations
 	}
 	return 0
+}
+
+func (x *ToolLimits) GetReadOnly() bool {
+	if x != nil {
+		return x.ReadOnly
+	}
+	return false
 }
 
 type CommandList struct {
@@ -4601,14 +4609,15 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x05input\x18\x1f \x01(\fR\x05input\x1a>\n" +
 	"\x10EnvironmentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfd\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9a\x02\n" +
 	"\n" +
 	"ToolLimits\x12P\n" +
 	"\x10allowed_commands\x18\x01 \x01(\v2%.agentpipelines.plugin.v1.CommandListR\x0fallowedCommands\x12,\n" +
 	"\x12command_timeout_ms\x18\x02 \x01(\x03R\x10commandTimeoutMs\x12*\n" +
 	"\x11max_result_tokens\x18\x03 \x01(\x05R\x0fmaxResultTokens\x12\x1c\n" +
 	"\tprotected\x18\x04 \x03(\tR\tprotected\x12%\n" +
-	"\x0emax_violations\x18\x05 \x01(\x05R\rmaxViolations\"#\n" +
+	"\x0emax_violations\x18\x05 \x01(\x05R\rmaxViolations\x12\x1b\n" +
+	"\tread_only\x18\x06 \x01(\bR\breadOnly\"#\n" +
 	"\vCommandList\x12\x14\n" +
 	"\x05names\x18\x01 \x03(\tR\x05names\"e\n" +
 	"\x06Budget\x12\x1c\n" +

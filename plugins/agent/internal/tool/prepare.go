@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -47,12 +48,18 @@ func NewSet(o Options) (*Set, error) {
 		s.o.Allowed = command.DefaultPrograms()
 	}
 	s.tools[len(s.tools)-1].Description += s.programList()
+	if s.o.ReadOnly {
+		s.tools[len(s.tools)-1].Description += " Commands of this stage may change no file of the workspace; the directory TMPDIR is writable."
+	}
 	ws, err := workspace.Open(o.Root)
 	if err != nil {
 		return nil, err
 	}
 	s.ws = ws
 	s.environ = command.Environ(o.Environ, o.AddedEnviron, ws, o.Offline)
+	if cache := cliagent.Getenv(s.environ, "XDG_CACHE_HOME"); s.o.ReadOnly && filepath.IsAbs(cache) {
+		s.environ = cliagent.Environ(s.environ, map[string]string{"CARGO_TARGET_DIR": filepath.Join(cache, "cargo-target")})
+	}
 	s.gitEnviron = command.GitEnviron(s.environ, ws)
 	s.rules = command.Rules{
 		Workspace: ws, Allowed: s.o.Allowed, Path: cliagent.Getenv(s.environ, "PATH"), Offline: o.Offline,

@@ -55,6 +55,8 @@ type Options struct {
 	Grace time.Duration
 	// Protected are further globs (doublestar) of files that a search skips and no command may change.
 	Protected []string
+	// ReadOnly lets commands write no file of the workspace, except git in its repository.
+	ReadOnly bool
 }
 
 // Set is the set of tools over one workspace. It is safe for concurrent use; the caller of [NewSet] closes it.

@@ -138,7 +138,7 @@ func (s *Set) runOnce(ctx context.Context, c command.Command, limit time.Duratio
 	if c.Args[0] == "git" {
 		environ = s.gitEnviron
 	}
-	path, args := confine.Tool(s.o.Environ, c.Path, c.Run)
+	path, args := s.confined(c)
 	end, err := cliagent.Run(ctx, cliagent.Command{
 		Name: c.Args[0], Path: path, Args: args, Dir: dir, Env: append(slices.Clone(environ), "PWD="+dir),
 		Line:       func(line []byte) bool { r.stdout.write(line); return false },
@@ -147,6 +147,19 @@ func (s *Set) runOnce(ctx context.Context, c command.Command, limit time.Duratio
 	})
 	r.end = end
 	return r, err
+}
+
+// confined returns the command in its sandbox. Where commands write no file of the workspace, git itself still writes its
+// repository: the policy rules on the arguments of git.
+func (s *Set) confined(c command.Command) (path string, args []string) {
+	if !s.o.ReadOnly {
+		return confine.Tool(s.o.Environ, c.Path, c.Run)
+	}
+	var write []string
+	if c.Args[0] == "git" {
+		write = []string{s.ws.Abs(".git")}
+	}
+	return confine.ReadOnlyTool(s.o.Environ, write, c.Path, c.Run)
 }
 
 // temporaryCause returns the text in a failed command's output that indicates a temporary failure, "" for none.
