@@ -132,7 +132,7 @@ func TestToolchains(t *testing.T) {
 		testkit.OK(t, os.MkdirAll(filepath.Join(home, dir), 0o700))
 	}
 	env := []string{"PATH=bin:" + home + ":/none:" + filepath.Join(home, ".manager/shims") + ":" + filepath.Join(home, ".local/shims") + ":" + filepath.Join(home, "keys") + ":" + filepath.Join(home, "bin"), "GOMODCACHE=" + filepath.Join(home, "mod"), "XDG_STATE_HOME=" + filepath.Join(home, "keys/own"), "GOCACHE=" + filepath.Join(root, "granted"), "PIP_CACHE_DIR=" + home}
-	b := sandboxpolicy.Policy{WorkDir: filepath.Join(root, "project"), Home: home, Write: []string{filepath.Join(root, "granted")}, Caches: "provider"}
+	b := sandboxpolicy.Policy{WorkDir: filepath.Join(root, "project"), Home: home, Write: []string{"", filepath.Join(root, "granted")}, Caches: "provider"}
 	read := toolchains(b, env)
 	slices.Sort(read)
 	var want []string

@@ -81,7 +81,7 @@ func makeCaches(b sandboxpolicy.Policy, p sandboxpolicy.Program) (dirs []string,
 	variables = map[string]string{}
 	for name, below := range cacheVariables {
 		now := lookup(p.Env, name)
-		if !slices.ContainsFunc(b.Write, func(granted string) bool { return sandboxpolicy.Within(now, granted) }) {
+		if !slices.ContainsFunc(b.Write, func(granted string) bool { return granted != "" && sandboxpolicy.Within(now, granted) }) {
 			variables[name] = filepath.Join(dir, below)
 		}
 	}
