@@ -34,15 +34,15 @@ type span struct {
 // adjacent secrets are merged.
 func (r *Redactor) spans(text string) []span {
 	if !strings.Contains(text, "${") && !strings.Contains(text, Mark) {
-		return mergeSpans(r.find(text, 0, nil))
+		return mergeSpans(r.find(text, 0))
 	}
 	var all []span
 	from := 0
 	for _, k := range exempt.FindAllStringIndex(text, -1) {
-		all = append(all, mergeSpans(r.find(text[from:k[0]], from, nil))...)
+		all = append(all, mergeSpans(r.find(text[from:k[0]], from))...)
 		from = k[1]
 	}
-	return append(all, mergeSpans(r.find(text[from:], from, nil))...)
+	return append(all, mergeSpans(r.find(text[from:], from))...)
 }
 
 func mergeSpans(spans []span) []span {
@@ -61,9 +61,9 @@ func mergeSpans(spans []span) []span {
 	return out
 }
 
-// find appends the secrets of a piece of a text to spans. The piece has no exempt parts; at is the
+// find returns the secrets of a piece of a text. The piece has no exempt parts; at is the
 // offset of the piece in the text.
-func (r *Redactor) find(piece string, at int, spans []span) []span {
+func (r *Redactor) find(piece string, at int) (spans []span) {
 	if r == nil {
 		r = &Redactor{}
 	}

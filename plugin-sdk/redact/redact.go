@@ -59,7 +59,7 @@ func IsSecretVariable(name, value string) bool {
 	if openVariable.MatchString(name) {
 		return false
 	}
-	return secretVariable.MatchString(name) || len(secretForms.find(value, 0, nil)) > 0
+	return secretVariable.MatchString(name) || len(secretForms.find(value, 0)) > 0
 }
 
 // secretForms finds secrets by their form alone.
