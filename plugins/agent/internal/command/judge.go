@@ -68,7 +68,7 @@ func (r Rules) checkProgram(name string) error {
 	switch {
 	case strings.ContainsAny(name, `/\`):
 		return refuse("the program is a path; use its name alone, one of: %s", strings.Join(r.Allowed, ", "))
-	case !slices.Contains(r.Allowed, name):
+	case !slices.Contains(r.Allowed, name) && (name != "python3" || !slices.Contains(r.Allowed, "python")):
 		return refuse("%q is not on the list of programs; allowed are: %s", name, strings.Join(r.Allowed, ", "))
 	case slices.Contains(wrappers, family(name)):
 		return refuse("%s runs any other program; name that program itself", name)

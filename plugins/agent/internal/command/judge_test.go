@@ -31,7 +31,7 @@ func newRules(t testing.TB) (rules command.Rules, base string) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range append(command.DefaultPrograms(), "rm", "bash", "env", "sudo", "pip", "perl", "chmod") {
+	for _, name := range append(command.DefaultPrograms(), "python3", "rm", "bash", "env", "sudo", "pip", "perl", "chmod") {
 		executable(t, filepath.Join(base, "bin", name))
 	}
 	for file, content := range map[string]string{"proj/script.py": "", "proj/pkg/__main__.py": "", "proj/sub/f.txt": "", "proj-evil/canary": ""} {
@@ -154,7 +154,7 @@ func TestAllowed(t *testing.T) {
 			"go test ./...", "go test -run '^Test(A|B)/x$' ./...", "go test -run=TestA/b ./sub/...", "go build -o /dev/null ./...",
 			"go build -ldflags '-X main.v=1' ./...", "go list -m -mod=mod all", "go test -coverprofile=c.out ./...", "make", "make -j4 test",
 			"make -f Makefile all", "make VERSION=1.2.3 build", "make -k -s lint", "make -f sub/Makefile x", "make --jobs=2 -B x/y.o",
-			"python -m pytest -k 'a and not b' sub", "python -m unittest", "node --test", "node --test --test-name-pattern=/x sub/x.test.js", "npm test",
+			"python -m pytest -k 'a and not b' sub", "python -m unittest", "python3 -m unittest", "node --test", "node --test --test-name-pattern=/x sub/x.test.js", "npm test",
 			"npm test --prefix sub", "yarn test", "cargo build --release", "cargo test -- --nocapture", "dotnet build", "dotnet build -c Release",
 			"dotnet test --filter FullyQualifiedName~Foo.Bar", "dotnet build -p:Configuration=Release", "dotnet test --filter Category=Unit",
 		},
