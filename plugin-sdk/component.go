@@ -49,6 +49,12 @@ type Component struct {
 // process must be cheap.
 const CapabilityShared = "shared"
 
+// CapabilityConfinedTools states that the component starts every program by confine.Tool, and that a provider's own
+// connections are only those to the model. In a sandbox without network the programs then have none but a loopback
+// interface, and the component keeps its own. That counts only for a plugin that is shipped with the kernel's program;
+// others lose their network as well.
+const CapabilityConfinedTools = "confined_tools"
+
 // Concurrency states whether the kernel may call a component concurrently.
 type Concurrency string
 

@@ -52,10 +52,6 @@ type ProviderTraits struct {
 	// ConfinedByDefault states that the provider itself executes what a model asks for. The kernel uses the sandbox mode
 	// workspace, or refuses to start the provider, unless the user asks for another mode.
 	ConfinedByDefault bool `json:"confined_by_default,omitempty"`
-	// ConfinedTools states that the provider starts every program by confine.Tool, and that its own connections are only
-	// those to the model. In a sandbox without network the tools then have none, and the provider keeps its own. That counts
-	// only for a provider that is shipped with the kernel's program; others lose their network as well.
-	ConfinedTools bool `json:"confined_tools,omitempty"`
 	// NestedSandbox states that the agent has its own sandbox, which cannot run inside the kernel's sandbox.
 	NestedSandbox bool `json:"nested_sandbox,omitempty"`
 }

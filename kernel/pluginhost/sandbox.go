@@ -74,7 +74,7 @@ func (cfg *Config) requestedPolicy(e catalog.Entry, c sdk.Component, s plan.Sand
 			b.Network = sandboxpolicy.On
 		}
 	}
-	if c.Provider != nil && c.Provider.ConfinedTools && comesWithProgram(e) {
+	if slices.Contains(c.Capabilities, sdk.CapabilityConfinedTools) && comesWithProgram(e) {
 		b.Network, b.Tools = sandboxpolicy.On, b.Network
 	}
 	if works {

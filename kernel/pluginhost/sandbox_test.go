@@ -22,7 +22,7 @@ func TestComponentSandbox(t *testing.T) {
 	agent := must(filepath.EvalSymlinks(filepath.Join(home, ".agent")))
 	provider := sdk.Component{Kind: sdk.KindProvider, Name: "p", Provider: &sdk.ProviderTraits{}}
 	requiring := sdk.Component{Kind: sdk.KindProvider, Name: "p", Provider: &sdk.ProviderTraits{RequiresSandbox: true}}
-	own := sdk.Component{Kind: sdk.KindProvider, Name: "apart", Provider: &sdk.ProviderTraits{ConfinedTools: true}}
+	own := sdk.Component{Kind: sdk.KindProvider, Name: "apart", Capabilities: []string{sdk.CapabilityConfinedTools}, Provider: &sdk.ProviderTraits{}}
 	needing := provider
 	needing.Needs = &sdk.Needs{Network: true, Write: []string{"~/.agent", "~/.missing"}}
 	strategy := sdk.Component{Kind: sdk.KindTermination, Name: "s"}

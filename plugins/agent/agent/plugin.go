@@ -40,10 +40,11 @@ func (*Provider) Describe() sdk.Component {
 		Name:         name,
 		Summary:      "a model with tools of its own: Ollama, LM Studio, llama.cpp, vLLM, OpenAI, Anthropic",
 		ConfigSchema: configSchema,
+		Capabilities: []string{sdk.CapabilityConfinedTools},
 		Needs:        &sdk.Needs{Network: true, Environment: slices.Sorted(maps.Values(keyVariables))},
 		Provider: &sdk.ProviderTraits{
 			Locality: sdk.LocalityConfigured, ReasoningEffort: true, GatedTools: true,
-			Usage: sdk.ReportsAlways, Cost: sdk.ReportsSome, Resume: true, SoftCancel: true, ConfinedByDefault: true, ConfinedTools: true,
+			Usage: sdk.ReportsAlways, Cost: sdk.ReportsSome, Resume: true, SoftCancel: true, ConfinedByDefault: true,
 		},
 	}
 }

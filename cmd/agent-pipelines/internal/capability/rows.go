@@ -119,9 +119,6 @@ func sandbox(t sdk.ProviderTraits) string {
 	if t.NestedSandbox {
 		return required + ", brings its own"
 	}
-	if t.ConfinedTools {
-		return required + ", confines its tools apart"
-	}
 	return required
 }
 

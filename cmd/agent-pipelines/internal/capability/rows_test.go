@@ -45,10 +45,10 @@ func TestRows(t *testing.T) {
 		},
 		{
 			"one of an older kit",
-			sdk.Component{Provider: &sdk.ProviderTraits{Models: []string{"m"}, ReasoningEffort: true, GatedTools: true, ConfinedTools: true}},
+			sdk.Component{Provider: &sdk.ProviderTraits{Models: []string{"m"}, ReasoningEffort: true, GatedTools: true}},
 			[]string{
 				"the known ones", "m", "none", "not said", "yes, its values are not listed", "remote", "yes", "yes", "no", "no", "starts over",
-				"may leave processes", "not required, confines its tools apart", "calls overlap", "none", "nothing",
+				"may leave processes", "not required", "calls overlap", "none", "nothing",
 			},
 		},
 	} {

@@ -1052,7 +1052,6 @@ type ProviderTraits struct {
 	SoftCancel        bool                   `protobuf:"varint,15,opt,name=soft_cancel,json=softCancel,proto3" json:"soft_cancel,omitempty"`                        // a cancelled attempt leaves no process running and returns partial results
 	ContextTokens     int64                  `protobuf:"varint,16,opt,name=context_tokens,json=contextTokens,proto3" json:"context_tokens,omitempty"`               // context size of the default model, 0: unknown
 	ConfinedByDefault bool                   `protobuf:"varint,17,opt,name=confined_by_default,json=confinedByDefault,proto3" json:"confined_by_default,omitempty"` // runs what a model asks for: confined unless the user asks for another mode
-	ConfinedTools     bool                   `protobuf:"varint,18,opt,name=confined_tools,json=confinedTools,proto3" json:"confined_tools,omitempty"`               // confines each program that it starts; its own network is for the model alone
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -1202,13 +1201,6 @@ func (x *ProviderTraits) GetContextTokens() int64 {
 func (x *ProviderTraits) GetConfinedByDefault() bool {
 	if x != nil {
 		return x.ConfinedByDefault
-	}
-	return false
-}
-
-func (x *ProviderTraits) GetConfinedTools() bool {
-	if x != nil {
-		return x.ConfinedTools
 	}
 	return false
 }
@@ -4505,7 +4497,7 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\bcommands\x18\x02 \x01(\bR\bcommands\x12\x12\n" +
 	"\x04read\x18\x03 \x03(\tR\x04read\x12\x14\n" +
 	"\x05write\x18\x04 \x03(\tR\x05write\x12 \n" +
-	"\venvironment\x18\x05 \x03(\tR\venvironment\"\x88\x06\n" +
+	"\venvironment\x18\x05 \x03(\tR\venvironment\"\xe1\x05\n" +
 	"\x0eProviderTraits\x12\x16\n" +
 	"\x06models\x18\x01 \x03(\tR\x06models\x12#\n" +
 	"\rdefault_model\x18\x02 \x01(\tR\fdefaultModel\x12>\n" +
@@ -4526,8 +4518,7 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\vsoft_cancel\x18\x0f \x01(\bR\n" +
 	"softCancel\x12%\n" +
 	"\x0econtext_tokens\x18\x10 \x01(\x03R\rcontextTokens\x12.\n" +
-	"\x13confined_by_default\x18\x11 \x01(\bR\x11confinedByDefault\x12%\n" +
-	"\x0econfined_tools\x18\x12 \x01(\bR\rconfinedTools\"\xa7\x01\n" +
+	"\x13confined_by_default\x18\x11 \x01(\bR\x11confinedByDefault\"\xa7\x01\n" +
 	"\vInitRequest\x12D\n" +
 	"\tcomponent\x18\x01 \x01(\v2&.agentpipelines.plugin.v1.ComponentRefR\tcomponent\x12\x19\n" +
 	"\bwork_dir\x18\x02 \x01(\tR\aworkDir\x12\x1d\n" +
