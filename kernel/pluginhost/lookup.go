@@ -3,6 +3,7 @@ package pluginhost
 import (
 	"context"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -106,7 +107,17 @@ func (h *Host) CheckSandbox(ctx context.Context, kind sdk.Kind, name string, use
 	return err
 }
 
-// Probe reports the capabilities of a mode of isolation with network access. It starts a process in that mode.
+// DefaultNetwork returns the network of a confined component without a request for one.
+func (h *Host) DefaultNetwork(ctx context.Context, kind sdk.Kind, name string) plan.Network {
+	e, err := h.catalog.Find(ctx, kind, name)
+	if err != nil {
+		return plan.NetworkOff // the call of the component returns the error
+	}
+	return defaultNetwork(e, e.Component)
+}
+
+// Probe reports the capabilities of a mode of isolation with network access, and with tools that have none. It starts a
+// process in that mode.
 func (h *Host) Probe(ctx context.Context, mode sandboxpolicy.Mode) (sandboxpolicy.Capabilities, error) {
-	return h.sandbox.Check(ctx, sandboxpolicy.Policy{Mode: mode, Network: sandboxpolicy.On})
+	return h.sandbox.Check(ctx, sandboxpolicy.Policy{Mode: mode, Network: sandboxpolicy.On, Tools: sandboxpolicy.Off})
 }

@@ -55,7 +55,7 @@ func (cfg *Config) sandboxPolicy(e catalog.Entry, c sdk.Component, use Use) (*sa
 }
 
 // requestedPolicy returns the policy for the requested sandbox s. Components that work in the project may write it;
-// other components may read it. The network that is asked for is that of the tools where a provider confines them itself.
+// other components may read it. The requested network is that of the tools where a component confines them itself.
 func (cfg *Config) requestedPolicy(e catalog.Entry, c sdk.Component, s plan.Sandbox) *sandboxpolicy.Policy {
 	needs := sdk.Needs{}
 	if c.Needs != nil {
@@ -69,12 +69,9 @@ func (cfg *Config) requestedPolicy(e catalog.Entry, c sdk.Component, s plan.Sand
 		Memory: s.Memory, Processes: s.Processes, CPU: time.Duration(s.CPU * float64(time.Second)),
 	}
 	if b.Network == "" {
-		b.Network = sandboxpolicy.Off
-		if works || needs.Network {
-			b.Network = sandboxpolicy.On
-		}
+		b.Network = sandboxpolicy.Network(defaultNetwork(e, c))
 	}
-	if slices.Contains(c.Capabilities, sdk.CapabilityConfinedTools) && comesWithProgram(e) {
+	if confinesTools(e, c) {
 		b.Network, b.Tools = sandboxpolicy.On, b.Network
 	}
 	if works {
@@ -86,6 +83,23 @@ func (cfg *Config) requestedPolicy(e catalog.Entry, c sdk.Component, s plan.Sand
 		b.Write = append(b.Write, resolver.ResolveNeeds(needs.Write)...)
 	}
 	return b
+}
+
+// defaultNetwork returns the network of a confined component without a request for one. It is off for the tools of a
+// provider that is confined by default, because the provider keeps its own.
+func defaultNetwork(e catalog.Entry, c sdk.Component) plan.Network {
+	switch {
+	case c.Provider != nil && c.Provider.ConfinedByDefault && confinesTools(e, c):
+		return plan.NetworkOff
+	case c.Kind == sdk.KindProvider || c.Needs != nil && (c.Needs.Commands || c.Needs.Network):
+		return plan.NetworkOn
+	}
+	return plan.NetworkOff
+}
+
+// confinesTools reports whether only the programs that a component starts lose the network.
+func confinesTools(e catalog.Entry, c sdk.Component) bool {
+	return slices.Contains(c.Capabilities, sdk.CapabilityConfinedTools) && comesWithProgram(e)
 }
 
 // pathResolver resolves the paths that a component requests.

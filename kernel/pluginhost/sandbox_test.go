@@ -23,6 +23,8 @@ func TestComponentSandbox(t *testing.T) {
 	provider := sdk.Component{Kind: sdk.KindProvider, Name: "p", Provider: &sdk.ProviderTraits{}}
 	requiring := sdk.Component{Kind: sdk.KindProvider, Name: "p", Provider: &sdk.ProviderTraits{RequiresSandbox: true}}
 	own := sdk.Component{Kind: sdk.KindProvider, Name: "apart", Capabilities: []string{sdk.CapabilityConfinedTools}, Provider: &sdk.ProviderTraits{}}
+	executing := sdk.Component{Kind: sdk.KindProvider, Name: "executes", Capabilities: own.Capabilities, Provider: &sdk.ProviderTraits{ConfinedByDefault: true}}
+	measure := sdk.Component{Kind: sdk.KindHookAction, Name: "check", Capabilities: own.Capabilities, Needs: &sdk.Needs{Commands: true}}
 	needing := provider
 	needing.Needs = &sdk.Needs{Network: true, Write: []string{"~/.agent", "~/.missing"}}
 	strategy := sdk.Component{Kind: sdk.KindTermination, Name: "s"}
@@ -60,7 +62,10 @@ func TestComponentSandbox(t *testing.T) {
 		},
 		{"what others need is not", needing, catalog.FromConfig, requested{Mode: "workspace"}, &policy{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w"}}},
 		{"the network of tools that are confined by their provider", own, catalog.FromBundle, requested{Mode: "workspace", Network: "off"}, &policy{Mode: "workspace", Network: "on", Tools: "off", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w"}}},
-		{"which is on by default", own, catalog.FromExecutable, requested{Mode: "strict"}, &policy{Mode: "strict", Network: "on", Tools: "on", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w"}}},
+		{"which is on without a request", own, catalog.FromExecutable, requested{Mode: "strict"}, &policy{Mode: "strict", Network: "on", Tools: "on", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w"}}},
+		{"and off where a provider runs what a model asks for", executing, catalog.FromBundle, requested{Mode: "workspace"}, &policy{Mode: "workspace", Network: "on", Tools: "off", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w"}}},
+		{"but on if it cannot keep its own", executing, catalog.FromConfig, requested{Mode: "workspace"}, &policy{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w"}}},
+		{"the network of an action's commands", measure, catalog.FromBundle, requested{Mode: "workspace", Network: "off"}, &policy{Mode: "workspace", Network: "on", Tools: "off", WorkDir: "/w", Home: home, Caches: "hook_action", Write: []string{"/w"}}},
 		{"another's word on its tools opens nothing", own, catalog.FromConfig, requested{Mode: "workspace", Network: "off"}, &policy{Mode: "workspace", Network: "off", WorkDir: "/w", Home: home, Caches: "provider", Write: []string{"/w"}}},
 		{"a strategy has the best, and no network", strategy, "", requested{}, best},
 		{"an action that needs it has the network", webhook, "", requested{}, &online},

@@ -92,6 +92,8 @@ func TestRestrict(t *testing.T) {
 		},
 		{"an author's none is ignored", requests{author: &policy{Mode: "none"}}, policy{}, nil},
 		{"that of a trusted author is not", requests{author: &policy{Mode: "none"}, trusted: true}, policy{Mode: "none"}, nil},
+		{"an author's network is ignored", requests{author: &policy{Mode: "workspace", Network: "on"}}, policy{Mode: "workspace"}, nil},
+		{"that of a trusted author is not", requests{author: &policy{Network: "on"}, trusted: true}, policy{Mode: "workspace", Network: "on"}, nil},
 		{"nor is the user's", requests{user: &policy{Mode: "none"}}, policy{Mode: "none"}, nil},
 		{
 			"the author cannot weaken",

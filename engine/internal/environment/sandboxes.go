@@ -81,6 +81,9 @@ func (s SandboxSettings) RequestedSandbox(ctx context.Context, host *pluginhost.
 	if d.Mode == "" && kind == sdk.KindProvider && isConfinedByDefault(ctx, host, name) {
 		d.Mode = plan.SandboxWorkspace
 	}
+	if d.Network == "" && kind == sdk.KindProvider && d.IsRequested() && host.DefaultNetwork(ctx, kind, name) == plan.NetworkOff {
+		d.Network = plan.NetworkOff // checks have the same, see Components.confinedAs
+	}
 	return d, ignored
 }
 
@@ -105,13 +108,16 @@ func providerSandbox(ctx context.Context, host *pluginhost.Host, s settings.Sett
 
 // restrict returns the effective settings of a component: the stricter value of each member, and the allowed paths.
 // user is the command line over the user's file. author is the pipeline over the project's file, and can only narrow
-// the user's request. A trusted author may grant paths in addition to the user's, and leave components
+// the user's request. A trusted author may grant paths in addition to the user's, turn on the network, and leave components
 // unconfined. Without a request for isolation the mode is "", or none if an allowed request says so. ignored are the
 // paths that the author may not grant, as written.
 func restrict(user, author *plan.Sandbox, trusted bool) (d plan.Sandbox, ignored []string) {
 	asked := *author.Complete()
 	if asked.Mode == plan.SandboxNone && !trusted {
 		asked = plan.Sandbox{}
+	}
+	if asked.Network == plan.NetworkOn && !trusted { // the default of a component may be off
+		asked.Network = ""
 	}
 	d, user = *asked.Restrict(user), user.Complete()
 	if user.IsRequested() && !trusted {

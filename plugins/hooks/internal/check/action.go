@@ -31,6 +31,7 @@ func (c *Action) Describe() sdk.Component {
 		Name:         "check",
 		Summary:      "measures files, a command or its tests; a failed check fails the node",
 		ConfigSchema: schema,
+		Capabilities: []string{sdk.CapabilityConfinedTools},
 		Needs:        &sdk.Needs{Commands: true, Environment: []string{sdk.AllVariables}},
 	}
 }

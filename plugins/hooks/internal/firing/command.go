@@ -15,6 +15,7 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -62,8 +63,9 @@ func (r *Runner) Run(ctx context.Context, c Command, req sdk.HookRequest) (cliag
 	}
 	defer remove()
 	maps.Copy(added, c.Env)
+	path, args := confine.Tool(r.Environ(), c.Path, c.Args)
 	end, err := cliagent.Run(ctx, cliagent.Command{
-		Name: c.Name, Path: c.Path, Args: c.Args, Dir: req.WorkDir, Env: cliagent.Environ(r.Environ(), added),
+		Name: c.Name, Path: path, Args: args, Dir: req.WorkDir, Env: cliagent.Environ(r.Environ(), added),
 		Timeout: c.Limit, GroupTerm: true,
 		Line: func(line []byte) bool {
 			c.Stdout(line)
