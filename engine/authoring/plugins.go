@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -98,6 +99,9 @@ type Isolation struct {
 	// Landlock is the usable Landlock ABI, 0 for none. Bubblewrap is the version of bubblewrap, "" for none.
 	Landlock   int    `json:"landlock,omitempty"`
 	Bubblewrap string `json:"bubblewrap,omitempty"`
+	// NoLoopback says why tools without network have no loopback interface; "" if they have one. NoLoopbackHint is the remedy.
+	NoLoopback     string `json:"no_loopback,omitempty"`
+	NoLoopbackHint string `json:"no_loopback_hint,omitempty"`
 	// Failure says why the mode is unavailable, nil if it is available.
 	Failure *failure.Error `json:"-"`
 }
@@ -107,7 +111,13 @@ func (pr Project) CheckIsolation(ctx context.Context) []Isolation {
 	var all []Isolation
 	for _, mode := range []sandboxpolicy.Mode{sandboxpolicy.Workspace, sandboxpolicy.Strict} {
 		got, err := pr.env.Host.Probe(ctx, mode)
-		all = append(all, Isolation{Mode: string(mode), Landlock: got.Landlock, Bubblewrap: got.Bubblewrap, Failure: failure.From(err)})
+		i := Isolation{Mode: string(mode), Landlock: got.Landlock, Bubblewrap: got.Bubblewrap, Failure: failure.From(err)}
+		for _, missing := range got.Missing {
+			if strings.HasPrefix(missing, sandboxpolicy.NoLoopback) {
+				i.NoLoopback, i.NoLoopbackHint = missing, sandboxpolicy.NamespaceHint()
+			}
+		}
+		all = append(all, i)
 	}
 	return all
 }

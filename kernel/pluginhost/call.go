@@ -219,13 +219,14 @@ func (c *caller) logHidden(e catalog.Entry) {
 	})
 }
 
-// logLacking logs once the sandbox capabilities that the system lacks for components confined by default.
+// logLacking logs once the sandbox capabilities that the system lacks.
 func (c *caller) logLacking(got sandboxpolicy.Capabilities) {
-	if len(got.Missing) == 0 {
+	lacks := strings.Join(got.Missing, "; ")
+	if lacks == "" {
 		return
 	}
-	c.logOnce("lacks", func() {
-		c.cfg.Logger.Warn("strategies and hook actions are only partly confined", "mode", got.Mode, "lacks", strings.Join(got.Missing, "; "))
+	c.logOnce("lacks "+lacks, func() {
+		c.cfg.Logger.Warn("this system lacks parts of a sandbox", "mode", got.Mode, "lacks", lacks)
 	})
 }
 

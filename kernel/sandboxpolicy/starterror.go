@@ -2,6 +2,9 @@ package sandboxpolicy
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
@@ -42,12 +45,33 @@ func bwrapHint(message string) string {
 	switch {
 	case strings.Contains(message, "setting up uid map") || strings.Contains(message, "No permissions to create") ||
 		strings.Contains(message, "Operation not permitted") || strings.Contains(message, "RTM_NEWADDR"):
-		return "this system forbids user namespaces (in a container, or by AppArmor: sysctl kernel.apparmor_restrict_unprivileged_userns, " +
-			"kernel.unprivileged_userns_clone, user.max_user_namespaces); allow them for bwrap, or use sandbox workspace"
+		return NamespaceHint() + "; or use sandbox workspace"
 	case strings.Contains(message, "Unknown option"):
 		return "install bubblewrap 0.5 or newer"
 	case strings.Contains(message, "No such file"):
 		return "a path of the sandbox no longer exists"
 	}
 	return "run bwrap by hand to see whether it works here, or use sandbox workspace"
+}
+
+// NoLoopback begins the member of [Capabilities.Missing] about tools without a loopback interface.
+const NoLoopback = "tools have no loopback interface"
+
+// NamespaceHint returns a hint that makes this system allow user namespaces, with the setting that forbids them. Sources:
+// the kernel's documentation of sysctl, Ubuntu's of AppArmor, and Docker's of its seccomp profile.
+func NamespaceHint() string {
+	for _, setting := range []struct {
+		name, forbids, allows string
+		privileged            bool // it holds for root, too
+	}{
+		{"user.max_user_namespaces", "0", "10000", true},
+		{"kernel.apparmor_restrict_unprivileged_userns", "1", "0", false},
+		{"kernel.unprivileged_userns_clone", "0", "1", false},
+	} {
+		value, err := os.ReadFile(filepath.Join("/proc/sys", strings.ReplaceAll(setting.name, ".", "/")))
+		if err == nil && strings.TrimSpace(string(value)) == setting.forbids && (setting.privileged || os.Geteuid() != 0) {
+			return fmt.Sprintf("allow user namespaces: sudo sysctl %s=%s", setting.name, setting.allows)
+		}
+	}
+	return "allow user namespaces; start a container with: --security-opt seccomp=unconfined"
 }

@@ -65,12 +65,15 @@ func (s *Sandbox) proveTools(ctx context.Context, p proof) (sandboxpolicy.Capabi
 	}
 	p.tools = sandboxpolicy.Off
 	o, without := s.prove(ctx, p)
-	if without == nil && wanted == sandboxpolicy.Loopback {
+	switch {
+	case without != nil:
+		return o, without
+	case wanted == sandboxpolicy.Loopback:
 		return o, failure.New(failure.SandboxUnavailable, "sandbox %s has no network %s for tools here: %w", p.mode, wanted, err).
-			WithHint("ask for network off, or let this system make user and network namespaces (sysctl user.max_user_namespaces, " +
-				"kernel.apparmor_restrict_unprivileged_userns; in a container: run it with the rights for them)")
+			WithHint("ask for network off, or %s", sandboxpolicy.NamespaceHint())
 	}
-	return o, without
+	o.Missing = append(o.Missing, fmt.Sprintf("%s: %v", sandboxpolicy.NoLoopback, err))
+	return o, nil
 }
 
 // prove starts a process in a sandbox without paths and checks that it ends normally.

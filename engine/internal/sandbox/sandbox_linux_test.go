@@ -59,7 +59,7 @@ func TestCheck(t *testing.T) {
 		"tools without network":         {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Off}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback, Landlock: abi, Seccomp: true}},
 		"tools with loopback":           {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback, Landlock: strictABI(), Seccomp: true, Bubblewrap: version(t)}},
 		"tools with the network":        {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.On}, change: without, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.On, Landlock: abi, Seccomp: true}},
-		"no namespace for tools":        {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Off}, change: without, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Off, Landlock: abi, Seccomp: true}},
+		"no namespace for tools":        {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Off}, change: without, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Off, Landlock: abi, Seccomp: true, Missing: []string{"tools have no loopback interface: sandbox workspace is not available: exit status 1"}}},
 		"no loopback for tools":         {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback}, change: without, text: "sandbox workspace has no network loopback for tools here", hint: "ask for network off"},
 		"no sandbox, whatever of tools": {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback}, change: old(0), text: "needs Landlock", hint: "Linux 6.12"},
 		"strict": {
@@ -157,7 +157,7 @@ func TestWrapWithoutSandbox(t *testing.T) {
 func TestStartErrorOfBubblewrap(t *testing.T) {
 	for says, hint := range map[string]string{
 		"bwrap: setting up uid map: Permission denied":                  "user namespaces",
-		"bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted":  "AppArmor",
+		"bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted":  "user namespaces",
 		"bwrap: Creating new namespace failed: Operation not permitted": "user namespaces",
 		"bwrap: Unknown option --perms":                                 "0.5 or newer",
 		"bwrap: Can't find source path /w: No such file or directory":   "no longer exists",

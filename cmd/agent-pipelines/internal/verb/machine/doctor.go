@@ -176,6 +176,12 @@ func checkIsolation(ctx context.Context, e *engine.Engine) []doctor.Check {
 		}
 		c.Result = "by " + strings.Join(append(by, "a filter of system calls"), ", ") + cli.UnprotectedText(i.Mode)
 		checks = append(checks, c)
+		if i.NoLoopback != "" {
+			checks = append(checks, doctor.Check{
+				Area: "isolation", Name: i.Mode + " network", State: doctor.Note, Result: i.NoLoopback,
+				Do: i.NoLoopbackHint + ". Else tests that listen on 127.0.0.1 need " + failure.Option("sandbox-network") + " on",
+			})
+		}
 	}
 	return checks
 }
