@@ -41,6 +41,9 @@ func measureCommand(ctx context.Context, runner *firing.Runner, config Config, r
 	}
 	run.Stderr = run.Stdout
 	end, err := runCommand(ctx, runner, run, req)
+	if !end.Clean() {
+		err = cmp.Or(missingPackage(runner.Environ(), root, printed.String()), err)
+	}
 	if err != nil {
 		return Facts{}, err
 	}

@@ -44,6 +44,9 @@ func measureTests(ctx context.Context, runner *firing.Runner, config Config, req
 		run.Finish = func(contextFile string) { out.readJest(contextFile+jestSuffix, req.WorkDir) }
 	}
 	end, err := runCommand(ctx, runner, run, req)
+	if !end.Clean() {
+		err = cmp.Or(missingPackage(runner.Environ(), root, out.printed.String()), err)
+	}
 	if err != nil {
 		return Facts{}, err
 	}
