@@ -209,8 +209,11 @@ func scripts(dir string) testscript.Params {
 // default, for a sixth of the processor time of all scripts.
 const rareCollection = "400"
 
-// goCache returns the directory of the go command's cache.
-var goCache = sync.OnceValues(func() (string, error) { return command(".", nil, "env", "GOCACHE") })
+// goCache returns the directory of the go command's cache, goModules that of its modules.
+var (
+	goCache   = sync.OnceValues(func() (string, error) { return command(".", nil, "env", "GOCACHE") })
+	goModules = sync.OnceValues(func() (string, error) { return command(".", nil, "env", "GOMODCACHE") })
+)
 
 // setUp prepares a script: the programs, an empty home and the demonstration project.
 func setUp(env *testscript.Env) error {
@@ -225,6 +228,11 @@ func setUp(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
+	modules, err := goModules()
+	if err != nil {
+		return err
+	}
+	env.Setenv("MODULES", modules)
 	env.Setenv("GOCACHE", cache) // with the flags of make test, packages of the standard library are compiled there already
 	env.Setenv("GOFLAGS", "-trimpath -vet=off "+os.Getenv("GOFLAGS"))
 	env.Setenv("CGO_ENABLED", "0")
