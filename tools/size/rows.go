@@ -21,10 +21,10 @@ type row struct {
 
 // rows are the rows in the order of the table. measure returns their results in the same order.
 var rows = []row{
-	{"code lines of module kernel", "files below kernel/", 23400, true},
+	{"code lines of module kernel", "files below kernel/", 23700, true},
 	{"code lines of module engine", "files below engine/", 27300, true},
 	{"code lines of cmd", "files below cmd/", 21200, true},
-	{"code lines of the repository", "all modules and examples", 104200, false},
+	{"code lines of the repository", "all modules and examples", 104900, false},
 	{"test lines", "all lines of *_test.go; *.txtar not included", 79400, false},
 	{"packages of the kernel", "as go list ./kernel/... counts them", 20, true},
 	{"files of at most 30 code lines", "kernel, engine, cmd, plugin-sdk, plugins; without doc.go, main.go, build tags, system suffixes", 40, true},
