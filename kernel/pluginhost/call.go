@@ -215,7 +215,7 @@ func (c *caller) logHidden(e catalog.Entry) {
 	kind := strings.ReplaceAll(string(e.Component.Kind), "_", " ")
 	c.logOnce("hides "+kind+" "+e.Component.Name, func() {
 		c.cfg.Logger.Warn("several plugins serve the same "+kind, "name", e.Component.Name, "used", e.Plugin.Command(), "hidden", strings.Join(e.Hides, ", "),
-			"remedy", failure.Next("plugins", "remove", e.Plugin.Name).String()+", if you did not intend this")
+			"remedy", failure.Next("plugins", "remove", e.Plugin.Name).Command("")+", if you did not intend this")
 	})
 }
 
