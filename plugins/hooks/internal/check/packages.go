@@ -29,7 +29,7 @@ func missingPackage(environ []string, root *os.Root, output string) error {
 	default:
 		return nil
 	}
-	name, fetch := "", ""
+	var name, fetch string
 	if found := goFetches.FindStringSubmatch(output); found != nil {
 		name, fetch = found[1]+found[2], "go mod download"
 	} else if name = declared(nodeLacks, output, nodePackages(root)); name != "" {
