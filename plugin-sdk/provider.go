@@ -119,7 +119,7 @@ type ToolLimits struct {
 	// nor show in searches. They add to the provider's own protected paths.
 	Protected []string
 	// ReadOnly states that the agent may change no file of the working directory. A provider with
-	// [ProviderTraits.ConfinedTools] starts its tools by [confine.ReadOnlyTool].
+	// [CapabilityConfinedTools] starts its tools by confine.ReadOnlyTool.
 	ReadOnly bool
 	// MaxViolations is the maximum number of calls in an attempt that are refused (ACODE-EXEC-004). One more ends the
 	// attempt as a sandbox violation.

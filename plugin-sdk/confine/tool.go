@@ -54,7 +54,8 @@ func ReadOnlyTool(env, write []string, path string, args []string) (name string,
 	return o.command(path, args)
 }
 
-// command returns the command that starts a program with these restrictions, which have no network if there are none.
+// command returns the command that starts a program with these restrictions. Without a [Network] the plugin has no sandbox,
+// and neither has the program.
 func (o Spec) command(path string, args []string) (name string, all []string) {
 	if o.Network == "" {
 		return path, args
