@@ -56,8 +56,11 @@ func ABI() int {
 // restrict confines the calling thread, which must have no_new_privs set, and its descendants.
 func (o Spec) restrict() error {
 	var attr unix.LandlockRulesetAttr
-	if o.Files {
+	switch { // a ruleset that does not handle REFER denies it: no file could move to another directory
+	case o.Files:
 		attr.Handled_access_fs = handled(o.Landlock)
+	case o.Landlock >= 2:
+		attr.Handled_access_fs = unix.LANDLOCK_ACCESS_FS_REFER
 	}
 	if o.Landlock >= 4 && o.Network == Off {
 		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
@@ -72,6 +75,11 @@ func (o Spec) restrict() error {
 	}
 	ruleset := os.NewFile(set, "landlock")
 	defer ruleset.Close()
+	if !o.Files {
+		if err := allow(ruleset, "/", attr.Handled_access_fs); err != nil {
+			return fmt.Errorf("allow moves: %w", err)
+		}
+	}
 	for _, granted := range []struct {
 		paths  []string
 		rights uint64

@@ -103,6 +103,22 @@ func TestToolRuns(t *testing.T) {
 	}
 }
 
+// A tool below a sandbox of files links files to another directory, as git and cargo do.
+func TestToolMovesFiles(t *testing.T) {
+	dir := t.TempDir()
+	env := []string{ToolsVariable + "=off", WriteVariable + "=" + dir}
+	if d := os.Getenv("GOCOVERDIR"); d != "" {
+		env[1] += ":" + d
+	}
+	_, args := Tool(env, "/bin/sh", []string{"-c", `cd "$0" && mkdir a b && echo x >a/x && ln a/x b/x`, dir})
+	_, args = ReadOnlyTool(env, nil, os.Args[0], args)
+	c := exec.Command(os.Args[0], args...)
+	c.Env = os.Environ()
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // D17: a read-only tool writes what the plugin's environment and its caller list, and nothing else. A file of the project
 // cannot be moved or linked to a writable place.
 func TestReadOnlyTool(t *testing.T) {

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"regexp"
 	"slices"
@@ -192,8 +193,9 @@ func (c Change) compareFiles(ctx context.Context, now State, committed []string)
 	}
 }
 
-// isCommitted reports whether the commit has a file as git would store that of the workspace. A commit without the right to
-// execute the file is the same.
+// isCommitted reports whether the commit has a file as the workspace has it. Line ends and the id of a keyword may differ,
+// a pointer of Git LFS may stand for the content, and the right to execute the file may be missing. No filter runs, because
+// an agent can configure one that changes the content or acts outside of a sandbox.
 func (c Change) isCommitted(ctx context.Context, now State, name string) (bool, error) {
 	mode, content, err := c.File(name)
 	if err != nil {
@@ -210,13 +212,20 @@ func (c Change) isCommitted(ctx context.Context, now State, name string) (bool, 
 	if fields[0] != mode && (fields[0] != "100644" || mode != "100755") {
 		return false, nil
 	}
-	args := []string{"hash-object", "--stdin"}
-	if mode != "120000" { // the text of a link is stored as it is
-		args = append(args, "--path="+name)
+	stored, err := git(ctx, c.Dir, "cat-file", "blob", fields[2])
+	if err != nil || stored == content {
+		return err == nil, err
 	}
-	id, err := gitInput(ctx, c.Dir, content, args...)
-	return strings.TrimSpace(id) == fields[2], err
+	plain := func(text string) string {
+		return keyword.ReplaceAllString(strings.ReplaceAll(text, "\r\n", "\n"), "$$Id$$")
+	}
+	sum := sha256.Sum256([]byte(content))
+	pointer := fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%x\nsize %d\n", sum, len(content))
+	return plain(stored) == plain(content) || stored == pointer, nil
 }
+
+// keyword matches the keyword that git expands in files with the attribute ident (gitattributes(5)).
+var keyword = regexp.MustCompile(`\$Id: [0-9a-f]{40,64} \$`)
 
 // The form of a commit's message.
 const (

@@ -202,18 +202,22 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 
 func gitInput(ctx context.Context, dir, input string, args ...string) (string, error) {
 	options := []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "safe.directory=*"}
-	if args[0] == "status" || args[0] == "hash-object" { // they filter files of the workspace
+	var env []string
+	if args[0] == "status" { // it filters files of the workspace
 		filters, _ := git(ctx, dir, "config", "--show-scope", "--includes", "--name-only", "--get-regexp", `^filter\..*\.(clean|process|required)$`) // exit code 1 for none
+		n := 0
 		for line := range strings.Lines(filters) {
 			if scope, name, found := strings.Cut(strings.TrimSpace(line), "\t"); found && scope != "system" && scope != "global" {
-				options = append(options, "-c", name+"=")
+				env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, name), fmt.Sprintf("GIT_CONFIG_VALUE_%d=", n)) // -c would cut a name at its first "="
+				n++
 			}
 		}
+		env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", n))
 	}
 	var out, fault bytes.Buffer
 	cmd := exec.CommandContext(ctx, snapshot.Program(dir), slices.Concat(options, args)...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, strings.NewReader(input), &out, &fault, time.Second
-	cmd.Env = []string{"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1"}
+	cmd.Env = append(env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1")
 	for _, name := range variables {
 		if value, set := os.LookupEnv(name); set {
 			cmd.Env = append(cmd.Env, name+"="+value)

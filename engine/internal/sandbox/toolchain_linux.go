@@ -30,6 +30,7 @@ var Toolchains = []Place{
 // them: many programs make their own directory in XDG_CACHE_HOME.
 var cacheVariables = map[string]string{
 	"XDG_CACHE_HOME": "", "GOCACHE": "go-build", "PIP_CACHE_DIR": "pip", "npm_config_cache": "npm", "GRADLE_USER_HOME": "gradle",
+	"PYTHONPYCACHEPREFIX": "python", // an agent could leave compiled tests beside their sources
 }
 
 // privateDirs are directories of the home directory with keys and settings; "" is the home directory itself.

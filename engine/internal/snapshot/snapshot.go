@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -324,38 +325,84 @@ func (r *Repository) entry(ctx context.Context, id, name string) (string, error)
 }
 
 // Export makes a directory below parent with the files of a snapshot; the named ones are as in another snapshot. Links
-// lead to the installed packages of the workspace. The caller calls [Remove], also after an error.
+// lead to the installed packages of the workspace. The caller calls [RemoveExport], also after an error. An agent that can
+// write parent cannot make it write elsewhere.
 func (r *Repository) Export(ctx context.Context, parent, id, other string, names []string) (dir string, err error) {
-	if dir, err = os.MkdirTemp(parent, ".export-*"); err != nil {
+	above, err := os.OpenRoot(parent)
+	if err != nil {
 		return "", err
 	}
-	index := "GIT_INDEX_FILE=" + filepath.Join(dir, ".git-index")
-	defer os.Remove(filepath.Join(dir, ".git-index"))
+	defer above.Close()
+	base := ".export-" + rand.Text()
+	if err := above.Mkdir(base, 0o700); err != nil {
+		return "", err
+	}
+	dir = filepath.Join(parent, base)
+	root, err := above.OpenRoot(base)
+	if err != nil {
+		return dir, err
+	}
+	defer root.Close()
+	private, err := os.MkdirTemp(r.dir, "export-*")
+	if err != nil {
+		return dir, err
+	}
+	defer os.RemoveAll(private)
 	entries, err := r.entries(ctx, other, names)
 	if err != nil {
 		return dir, err
 	}
+	files := filepath.Join(private, "files")
 	for _, step := range []struct {
 		input string
 		args  []string
 	}{
 		{"", []string{"read-tree", id}},
 		{entries, []string{"update-index", "-z", "--replace", "--index-info"}},
-		{"", []string{"checkout-index", "-a", "-f", "--prefix=" + dir + string(os.PathSeparator)}},
+		{"", []string{"checkout-index", "-a", "-f", "--prefix=" + files + string(os.PathSeparator)}},
 	} {
-		if _, err := r.gitInput(ctx, index, step.input, step.args...); err != nil {
+		if _, err := r.gitInput(ctx, "GIT_INDEX_FILE="+filepath.Join(private, "index"), step.input, step.args...); err != nil {
 			return dir, err
 		}
+	}
+	if err := copyTree(root, files); err != nil {
+		return dir, err
 	}
 	for _, name := range dependencies {
 		if _, err := os.Stat(filepath.Join(r.worktree, name)); err != nil {
 			continue
 		}
-		if err := os.Symlink(filepath.Join(r.worktree, name), filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := root.Symlink(filepath.Join(r.worktree, name), name); err != nil && !errors.Is(err, fs.ErrExist) {
 			return dir, err
 		}
 	}
 	return dir, nil
+}
+
+// copyTree copies the files, directories and links below a directory; there are none if it is missing.
+func copyTree(to *os.Root, from string) error {
+	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || name == from {
+			return err
+		}
+		rel, err := filepath.Rel(from, name)
+		if err != nil || e.IsDir() {
+			return cmp.Or(err, to.Mkdir(rel, 0o700))
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		if info.Mode().Type() == fs.ModeSymlink {
+			target, err := os.Readlink(name)
+			return cmp.Or(err, to.Symlink(target, rel))
+		}
+		content, err := os.ReadFile(name)
+		return cmp.Or(err, to.WriteFile(rel, content, info.Mode().Perm()))
+	})
 }
 
 // RemoveExport removes a directory that [Repository.Export] made; it does nothing for "".

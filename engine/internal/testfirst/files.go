@@ -9,9 +9,9 @@ import (
 )
 
 // testDirs are the directories, in lower case, whose files are tests or belong to them, by the conventions of Go, Python,
-// JavaScript, Rust and Java. In otherDirs this holds by those of Perl and Ruby, but not for files of codeNames.
+// JavaScript, Rust and Java, and those of runners' settings, or of modules that Python loads instead of a runner's. In otherDirs this holds by those of Perl and Ruby, but not for files of codeNames.
 var (
-	testDirs  = []string{"test", "tests", "__tests__", "__mocks__", "__fixtures__", "testdata", "__snapshots__"}
+	testDirs  = []string{"test", "tests", "__tests__", "__mocks__", "__fixtures__", "testdata", "__snapshots__", ".cargo", "unittest", "pytest", "_pytest"}
 	otherDirs = []string{"t", "spec"}
 	codeNames = []string{".go", ".py", ".rs", ".java", ".kt", ".cs"}
 )
@@ -20,9 +20,10 @@ var (
 // which decide what runs.
 var testNames = []string{
 	"*_test.*", "*_spec.rb", // go help test; Rust, Ruby, C++, Dart, Elixir
-	"test_*.py", "tests.py", "conftest.py", "pytest.ini", ".pytest.ini", "tox.ini", ".coveragerc", // docs.pytest.org, "Good Integration Practices"; Django
-	"*.test.*", "*.spec.*", "jest.config.*", "jest.setup.*", "vitest.config.*", "vitest.setup.*", ".mocharc*", // jestjs.io, vitest.dev, mochajs.org
+	"test_*.py", "tests.py", "conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", ".coveragerc", // docs.pytest.org, "Good Integration Practices"; Django
+	"*.test.*", "*.spec.*", "jest.config.*", "jest.setup.*", "vitest.config.*", "vitest.setup.*", "vitest.workspace.*", ".mocharc*", "babel.config.*", ".babelrc*", ".npmrc", // jestjs.io, vitest.dev, mochajs.org
 	"*Test.java", "Test[A-Z]*.java", "*Tests.java", "*TestCase.java", "*[a-z0-9]IT.java", "*Test.kt", "*Tests.kt", // Maven Surefire and Failsafe
+	"unittest.py", "pytest.py", "sitecustomize.py", "usercustomize.py", "entry_points.txt", // Python loads them before or instead of a runner's
 	"*Test.cs", "*Tests.cs", "*Test.php", "phpunit.xml*", "*Tests.swift", "tests.rs", "*_tests.rs",
 }
 

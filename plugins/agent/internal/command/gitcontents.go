@@ -94,6 +94,9 @@ func uncovered(sub, arg string) string {
 // diffValues are the short options of diffs whose value may be the next argument.
 var diffValues = []string{"-S", "-G", "-l", "-I", "-n"}
 
+// smallNumber matches a number that is shorter than the shortest name of an object.
+var smallNumber = regexp.MustCompile(`^[0-9]{1,3}$`)
+
 // limitDiff limits a command that prints differences. With pins, its revisions could be other objects than commits.
 // An option without effect stands before "--", since the option before it may take one more argument as its value.
 func (c *call) limitDiff(sub string, pins bool) error {
@@ -105,7 +108,11 @@ func (c *call) limitDiff(sub string, pins bool) error {
 		rest, paths = c.args[1:at], c.args[at+1:]
 	}
 	for i, arg := range rest {
-		isOperand := !strings.HasPrefix(arg, "-") && !c.text[i+1] && !slices.Contains(diffValues, c.args[i])
+		isValue := slices.Contains(diffValues, c.args[i])
+		if isValue && !smallNumber.MatchString(arg) { // the option may itself be the value of the one before it
+			return refuse("write the value of %s without a space: %s%s", c.args[i], c.args[i], arg)
+		}
+		isOperand := !strings.HasPrefix(arg, "-") && !c.text[i+1] && !isValue
 		if at < 0 && isOperand && c.isPath(arg) {
 			paths = rest[i:]
 			break

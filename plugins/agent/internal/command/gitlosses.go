@@ -76,6 +76,11 @@ func (c *call) losesWork(sub string) bool {
 		return !hasOption("n", "--dry-run")
 	case "restore":
 		return !hasOption("S", "--staged")
+	case "rebase", "merge", "cherry-pick", "revert", "am":
+		return slices.ContainsFunc(args, func(arg string) bool {
+			name, long := longOption(arg)
+			return long && abbreviates(name, []string{"--abort", "--skip", "--quit"})
+		})
 	case "reflog":
 		return slices.Contains(args, "expire") || slices.Contains(args, "delete")
 	case "push":

@@ -273,7 +273,7 @@ func TestGuarded(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"git add .env", "git show HEAD:.env", "python -m json.tool .env", "git add sub/deep/x", "git add in/x", "git add sub/../.env", "go build -o=.env", "git mv -f script.py .git/config", "git worktree add .git/x", "go build -o .git/hooks/x", "go test -coverprofile=.GIT/config",
+		"git add .env", "git commit -F.env", "git commit -qqqqqqF.env", "git show HEAD:.env", "python -m json.tool .env", "git add sub/deep/x", "git add in/x", "git add sub/../.env", "go build -o=.env", "git mv -f script.py .git/config", "git worktree add .git/x", "go build -o .git/hooks/x", "go test -coverprofile=.GIT/config",
 		"git add sub/.git/config", "git init .git/x", "git clone https://h/x .git/modules/y", "git diff --no-pager .git",
 	} {
 		if _, err := rules.Judge(line, ""); !refused(err) {
@@ -378,7 +378,7 @@ func TestDestructive(t *testing.T) {
 	for _, line := range []string{
 		"git reset --hard", "git reset --har", "git reset --keep x", "git clean -f", "git clean -fe -n", "git clean -n --no-dry-run", "git clean -- -n", "git checkout sub/f.txt", "git checkout x y",
 		"git checkout -- -b f", "git checkout -f x", "git checkout '*.go'", "git switch -C x", "git switch --discard x", "git restore script.py", "git restore -sS script.py", "git restore -SW script.py",
-		"git stash drop", "git stash -u", "git stash push -a", "git branch -D x", "git branch -df x", "git tag -d x", "git tag -m -- -d x", "git push --delete origin x", "git push origin :x", "git push --prune origin",
+		"git rebase --abort", "git rebase --skip", "git merge --ab", "git cherry-pick --quit", "git stash drop", "git stash -u", "git stash push -a", "git branch -D x", "git branch -df x", "git tag -d x", "git tag -m -- -d x", "git push --delete origin x", "git push origin :x", "git push --prune origin",
 		"git fetch origin +a:b", "git pull -f", "git rm -rf sub", "git mv -f script.py x", "git worktree remove x", "git remote rm x", "git reflog delete x",
 	} {
 		if c, err := rules.Judge(line, ""); err != nil || !c.Destructive {
@@ -425,7 +425,7 @@ func TestContents(t *testing.T) {
 		{"git diff", "diff --no-ext-diff --"},
 		{"git diff HEAD~1 x..y sub", "diff HEAD~1 x^{commit}..y^{commit} --no-ext-diff -- sub"},
 		{"git diff ^x y^! -- sub", "diff ^x^{commit} y^{commit}^! --no-ext-diff -- sub"},
-		{"git diff -S word x", "diff -S word x^{commit} --no-ext-diff --"},
+		{"git diff -Sword x", "diff -Sword x^{commit} --no-ext-diff --"},
 		{"git show main:sub/f.txt", "show main^{commit}:sub/f.txt --no-ext-diff --"},
 		{"git show :0:script.py", "show :0:script.py --no-ext-diff --"},
 		{"git log -p x --decorate-refs", "log -p x --decorate-refs --no-ext-diff --"},
@@ -450,6 +450,7 @@ func TestContents(t *testing.T) {
 	rules.Guarded = func(p string) bool { return strings.HasSuffix(p, ".env") }
 	for _, line := range []string{
 		"git diff -- -S", "git log -L1,2:f", "git log --foll -- f", "git diff --submodule=diff", "git status -v", "git status --v", "git commit -svm x", "git stash show -p", "git rebase --show-current-patch", "git archive x",
+		"git show -S x", "git show -G -S x", "git show --line-prefix -S x", "git log -p -n 1234",
 		"git cat-file -p main:f", "git cat-file blob x", "git cat-file --batch", "git show main:gone.env", "git show main:./gone.env", "git blame x -- gone.env", "git -C sub show main:gone.env", "git add -p", "git commit -sp", "git clean -i",
 		"git for-each-ref '--format=%(raw)'", "git grep --recurse-sub x", "git grep x -n", "git rm --pathspec-from-file=x",
 	} {
