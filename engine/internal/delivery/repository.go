@@ -217,7 +217,7 @@ func gitInput(ctx context.Context, dir, input string, args ...string) (string, e
 	var out, fault bytes.Buffer
 	cmd := exec.CommandContext(ctx, snapshot.Program(dir), slices.Concat(options, args)...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, strings.NewReader(input), &out, &fault, time.Second
-	cmd.Env = append(env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1")
+	cmd.Env = slices.Concat(env, []string{"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1"})
 	for _, name := range variables {
 		if value, set := os.LookupEnv(name); set {
 			cmd.Env = append(cmd.Env, name+"="+value)

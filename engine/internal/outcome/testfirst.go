@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -312,6 +313,14 @@ func (t *testFirstCheck) compareTests(ctx context.Context, id string, added bool
 			return &testfirst.Cheat{Code: testfirst.CheatTests, Message: name + " was changed: tests stay as they were written before the code"}, nil
 		case !test && testfirst.TouchesFramework(before, after):
 			return &testfirst.Cheat{Code: testfirst.CheatRunner, Message: name + " imports a test framework: code does not change how its tests are judged"}, nil
+		case path.Base(name) == ".gitignore":
+			ignored, err := t.snapshots.Ignored(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if i := slices.IndexFunc(ignored, t.files.IsTest); i >= 0 {
+				return &testfirst.Cheat{Code: testfirst.CheatTests, Message: name + " was changed, and " + ignored[i] + " is ignored: tests do not hide"}, nil
+			}
 		}
 	}
 	return nil, nil //nolint:nilnil // no cheat

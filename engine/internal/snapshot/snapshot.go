@@ -247,6 +247,15 @@ func (r *Repository) list(ctx context.Context, index string, kinds ...string) ([
 	return slices.DeleteFunc(paths, func(name string) bool { return name == "" || strings.HasSuffix(name, "/") }), nil
 }
 
+// Ignored returns the files that a .gitignore of the workspace leaves out of snapshots, but for those of directories that
+// it leaves out whole.
+func (r *Repository) Ignored(ctx context.Context) ([]string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	listed, err := r.git(ctx, "GIT_INDEX_FILE="+r.index, "ls-files", "-z", "--others", "--ignored", "--directory", "--exclude-per-directory=.gitignore")
+	return slices.DeleteFunc(strings.Split(listed, "\x00"), func(name string) bool { return name == "" || strings.HasSuffix(name, "/") }), err
+}
+
 // vanishedPaths returns the paths whose place a directory has now, or that have a link instead of a directory above them. Git
 // refuses to update both.
 func (r *Repository) vanishedPaths(paths []string) []string {

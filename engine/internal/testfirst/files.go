@@ -9,7 +9,8 @@ import (
 )
 
 // testDirs are the directories, in lower case, whose files are tests or belong to them, by the conventions of Go, Python,
-// JavaScript, Rust and Java, and those of runners' settings, or of modules that Python loads instead of a runner's. In otherDirs this holds by those of Perl and Ruby, but not for files of codeNames.
+// JavaScript, Rust and Java. They also hold settings of runners, and modules that Python loads instead of a runner's. In
+// otherDirs this holds by those of Perl and Ruby, but not for files of codeNames.
 var (
 	testDirs  = []string{"test", "tests", "__tests__", "__mocks__", "__fixtures__", "testdata", "__snapshots__", ".cargo", "unittest", "pytest", "_pytest"}
 	otherDirs = []string{"t", "spec"}

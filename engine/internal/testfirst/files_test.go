@@ -12,7 +12,7 @@ func TestIsTest(t *testing.T) {
 	files := Files{Patterns: []string{"checks/**/*.sh", "golden/", "**/fixtures/*.json", "./one/two"}, Command: "make test && sh ci/run.sh && pytest -c pyproject.toml src/lib.rs"}
 	for name, want := range map[string]bool{
 		"a_test.go": true, "internal/testdata/a.json": true, "a.go": false, "internal/spec/parse.go": false, "pkg/t/t.go": false, "attest.go": false,
-		"test_a.py": true, "a/tests/b.py": true, "app/tests.py": true, "conftest.py": true, "contest.py": false, "spec/a.py": false, "latest.py": false,
+		"test_a.py": true, "a/tests/b.py": true, "app/tests.py": true, "conftest.py": true, "contest.py": false, "sitecustomize.py": true, "a.egg-info/entry_points.txt": true, ".cargo/config.toml": true, "sub/.npmrc": true, "spec/a.py": false, "latest.py": false,
 		"a.test.ts": true, "a.spec.jsx": true, "__mocks__/fs.js": true, "jest.setup.js": true, "spec/helper.js": true, "src/testing.js": false,
 		"src/test/java/A.java": true, "a/BTest.java": true, "TestB.java": true, "LoginIT.java": true, "Testimonial.java": false, "Contest.java": false,
 		"src/tests.rs": true, "tests/it.rs": true, "src/a_test.rs": true, "Core.Tests/Fakes.cs": true, "t/basic.t": true, "Tests/A.swift": true,
