@@ -147,7 +147,7 @@ func TestToolchains(t *testing.T) {
 	dirs, variables := makeCaches(b, program)
 	caches := dirs[0]
 	testkit.Equal(t, map[string]string{
-		"XDG_CACHE_HOME": caches, "PIP_CACHE_DIR": caches + "/pip", "npm_config_cache": caches + "/npm", "GRADLE_USER_HOME": caches + "/gradle",
+		"XDG_CACHE_HOME": caches, "PIP_CACHE_DIR": caches + "/pip", "npm_config_cache": caches + "/npm", "GRADLE_USER_HOME": caches + "/gradle", "PYTHONPYCACHEPREFIX": caches + "/python",
 		"GRADLE_RO_DEP_CACHE": filepath.Join(home, ".gradle/caches"),
 	}, variables)
 	if info, err := os.Stat(caches); err != nil || info.Mode().Perm() != 0o700 || !sandboxpolicy.Within(caches, filepath.Join(home, ".cache/agent-pipelines/caches")) {
