@@ -100,9 +100,9 @@ func (b *bench) snapshots(ctx context.Context) ([]table.Row, error) {
 		target       float64 // seconds
 	}{
 		{"first snapshot of a project of 20 files", "small-first", 1.5},
-		{"the next one, after a change", "small-later", 0.05},
+		{"a later one of 20 files, after a change", "small-later", 0.05},
 		{"first snapshot of a project of 4,000 files", "large-first", 1.5},
-		{"the next one, after a change", "large-later", 0.2},
+		{"a later one of 4,000 files, after a change", "large-later", 0.2},
 	} {
 		ours := nanoseconds(metrics[r.metric+"-ns"])
 		rows = append(rows, table.Row{Name: r.name, Ours: ours, Peer: "target", Theirs: sample.Constant(r.target, len(ours))})

@@ -319,7 +319,7 @@ func (t *testFirstCheck) compareTests(ctx context.Context, id string, added bool
 				return nil, err
 			}
 			if i := slices.IndexFunc(ignored, t.files.IsTest); i >= 0 {
-				return &testfirst.Cheat{Code: testfirst.CheatTests, Message: name + " was changed, and " + ignored[i] + " is ignored: tests do not hide"}, nil
+				return &testfirst.Cheat{Code: testfirst.CheatTests, Message: name + " was changed, and " + ignored[i] + " is ignored: restore it, or remove the ignored test"}, nil
 			}
 		}
 	}

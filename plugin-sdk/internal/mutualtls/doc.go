@@ -2,6 +2,6 @@
 // Each end has a certificate for itself. The kernel's is in an environment variable, the plugin's is
 // the sixth field of its handshake line. Either end also works with go-plugin's own code at the other.
 //
-// The keys are of the curve P-256. Those of go-plugin are of P-521, for which Go has no assembly:
-// they took a quarter of the processor time of a short session.
+// The keys are of the curve P-256. Those of go-plugin are of P-521, for which Go has no assembly and
+// which cost a short session much of its processor time.
 package mutualtls

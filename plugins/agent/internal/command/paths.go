@@ -104,7 +104,7 @@ func pathCandidates(piece string) []string {
 		}
 		return all
 	}
-	for i := 2; i < len(piece) && isLetter(piece[i-1]); i++ {
+	for i := 2; i < len(piece) && isLetterOrDigit(piece[i-1]); i++ {
 		all = append(all, piece[i:])
 	}
 	if i := strings.IndexAny(piece, "/~\\"); i >= 0 {
@@ -113,7 +113,7 @@ func pathCandidates(piece string) []string {
 	return all
 }
 
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' }
+func isLetterOrDigit(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' }
 
 // checkPath refuses a path that leaves the workspace or is guarded, and a path of git, whose files name programs.
 func (r Rules) checkPath(dir, p string) error {

@@ -28,14 +28,14 @@ func TestMissingPackage(t *testing.T) {
 	defer root.Close()
 	off := []string{"AGENT_PIPELINES_TOOLS_NETWORK=loopback"}
 	for output, want := range map[string]string{
-		`go: github.com/google/go-cmp@v0.7.0: Get "https://proxy.golang.org/github.com/google/go-cmp/@v/v0.7.0.mod": dial tcp: lookup proxy.golang.org: no such host`: "github.com/google/go-cmp@v0.7.0 go mod download",
-		`n_test.go:8:2: github.com/google/go-cmp@v0.7.0: Get "https://proxy.golang.org/x.zip": dial tcp`:                                                              "github.com/google/go-cmp@v0.7.0 go mod download",
-		"go: downloading github.com/google/go-cmp v0.7.0\n# example.com/number\nnumber_test.go:8:2: mkdir /h/go/pkg/mod/cache/download: permission denied\n":          "github.com/google/go-cmp go mod download",
-		`go: x.io/y@v1.0.0: module lookup disabled by GOPROXY=off`:                                                                                                    "x.io/y@v1.0.0 go mod download",
-		`Get "http://127.0.0.1:1": dial tcp 127.0.0.1:1: connect: connection refused`:                                                                                 "",
-		"Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'left-pad' imported from /p/a.mjs":                                                                         "left-pad npm ci",
-		"Error: Cannot find module '@scope/tool/sub'":                                                                                                                 "@scope/tool npm ci",
-		"Cannot find module './slug.mjs'\nCannot find module '/p/slug.mjs'":                                                                                           "",
+		`go: github.com/google/go-cmp@v0.7.0: Get "https://proxy.invalid/github.com/google/go-cmp/@v/v0.7.0.mod": dial tcp: lookup proxy.invalid: no such host`: "github.com/google/go-cmp@v0.7.0 go mod download",
+		`n_test.go:8:2: github.com/google/go-cmp@v0.7.0: Get "https://proxy.invalid/x.zip": dial tcp`:                                                           "github.com/google/go-cmp@v0.7.0 go mod download",
+		"go: downloading github.com/google/go-cmp v0.7.0\n# example.com/number\nnumber_test.go:8:2: mkdir /h/go/pkg/mod/cache/download: permission denied\n":    "github.com/google/go-cmp go mod download",
+		`go: x.io/y@v1.0.0: module lookup disabled by GOPROXY=off`:                                                                                              "x.io/y@v1.0.0 go mod download",
+		`Get "http://127.0.0.1:1": dial tcp 127.0.0.1:1: connect: connection refused`:                                                                           "",
+		"Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'left-pad' imported from /p/a.mjs":                                                                   "left-pad npm ci",
+		"Error: Cannot find module '@scope/tool/sub'":                                                                                                           "@scope/tool npm ci",
+		"Cannot find module './slug.mjs'\nCannot find module '/p/slug.mjs'":                                                                                     "",
 		"Cannot find package 'unknown'":                          "",
 		"sh: 1: vitest: not found":                               "vitest npm ci",
 		"bash: line 1: vitest: command not found":                "vitest npm ci",
