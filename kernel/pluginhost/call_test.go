@@ -87,7 +87,7 @@ func TestProcessCrashDuringCall(t *testing.T) {
 			contains(t, f.Message, append(tt.texts, filepath.Join(b.dir, "agent-plugin-good"))...)
 			contains(t, f.Detail, tt.detail)
 			compare(t, "hello", b.output(p, "hello"))
-			eventually(t, "the crash is reported", func() bool { return len(b.seen(Crashed)) == 1 })
+			require(t, len(b.seen(Crashed)) == 1, "the report of the crash did not precede the error")
 		})
 	}
 }

@@ -23,6 +23,7 @@ type instanceState[I pooledInstance] struct {
 	instance I
 	slot     *slot[I]
 	wakeups  chan struct{} // signals that a call ended
+	watched  chan struct{} // closed when the pool no longer watches the process; a crash is then reported
 
 	next          int
 	calls         map[*lease[I]]bool
@@ -108,7 +109,11 @@ func (l *lease[I]) End(ctx context.Context, err error) error {
 	if sound {
 		return err
 	}
-	return l.callError(ctx, err)
+	err = l.callError(ctx, err)
+	if ctx.Err() == nil { // the report of the crash precedes the error of the call, in the log and in the journal
+		process.AwaitEnd(ctx, l.state.watched, killWait)
+	}
+	return err
 }
 
 // awaitEnd marks the process of a cancelled, released call as draining, and waits for its end if it has no

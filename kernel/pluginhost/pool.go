@@ -146,7 +146,7 @@ func (p *processPool[I]) startFailed(s *slot[I], err error) {
 }
 
 func (p *processPool[I]) track(s *slot[I], instance I) (*lease[I], error) {
-	h := &instanceState[I]{instance: instance, slot: s, wakeups: make(chan struct{}, 1), calls: map[*lease[I]]bool{}}
+	h := &instanceState[I]{instance: instance, slot: s, wakeups: make(chan struct{}, 1), watched: make(chan struct{}), calls: map[*lease[I]]bool{}}
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -164,6 +164,7 @@ func (p *processPool[I]) track(s *slot[I], instance I) (*lease[I], error) {
 // watch follows one process until its end.
 func (p *processPool[I]) watch(h *instanceState[I]) {
 	defer p.stop(h)
+	defer close(h.watched)
 	timer := time.NewTimer(p.idleTimeout)
 	defer timer.Stop()
 	for {
