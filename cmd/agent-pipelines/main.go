@@ -9,16 +9,12 @@ import (
 	"os"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
-	_ "github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/firstheap"
+	_ "github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/startup"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/plugins"
-	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == cli.Confine {
-		os.Exit(engine.Confine(os.Args[2:]))
-	}
 	if code, served := plugins.Serve(bundled, os.Args[1:]); served {
 		os.Exit(code)
 	}

@@ -12,6 +12,9 @@ import (
 	"strings"
 )
 
+// startup is the package that acts before other packages are initialized.
+const startup = "cmd/agent-pipelines/internal/startup"
+
 // constructs are the constructs that product files must not have, with the reasons. Each function calls report for
 // the uses in the files of one package. The last three are also rules of the linter, which does not read the files
 // for other systems and build tags.
@@ -24,7 +27,7 @@ var constructs = []struct {
 	{"a package comment states the purpose, the limits and where to start", missingDoc},
 	{"importing a package has no effect; register by an explicit call", inits},
 	{"only main ends the process, with a documented exit code; return an error", uses(`os\.Exit|syscall\.Exit|log\.Fatal.*`, func(f File) bool {
-		return f.Syntax.Name.Name != "main" && f.Package != "plugin-sdk/serve" && f.Package != "plugins/mock/mock"
+		return f.Syntax.Name.Name != "main" && !slices.Contains([]string{startup, "plugin-sdk/serve", "plugins/mock/mock"}, f.Package)
 	})},
 	{pureReason + "; time arrives inside events", uses(`time\.(Now|Since|Until|Sleep|After|AfterFunc|NewTimer|NewTicker|Tick)`, func(f File) bool {
 		return slices.Contains([]string{"kernel/plan", "kernel/event", "kernel/state", "kernel/progress", "kernel/schedule"}, f.Package)
@@ -69,10 +72,10 @@ func missingDoc(files []File, report func(File, ast.Node, string)) {
 	}
 }
 
-// inits reports func init. The package of the first heap must act before other packages are initialized.
+// inits reports func init.
 func inits(files []File, report func(File, ast.Node, string)) {
 	for _, f := range files {
-		if f.Package == "cmd/agent-pipelines/internal/firstheap" {
+		if f.Package == startup {
 			continue
 		}
 		for _, decl := range f.Syntax.Decls {

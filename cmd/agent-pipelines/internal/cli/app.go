@@ -79,7 +79,7 @@ func (a *App) Engine(logs io.Writer) (*engine.Engine, error) {
 		engine.WithDefaultProvider("claude"), // as the Bash engine
 		engine.WithLibrary(library.Files()),
 		// The running executable confines plugins, because an agent may be able to replace the file at the program's path.
-		engine.WithSandboxHelper("/proc/self/exe", Confine),
+		engine.WithSandboxHelper("/proc/self/exe", confine.Verb), // package startup handles it
 		// Plugins learn whether the spans of a run are exported: telemetry follows the session and the sampler selects the run.
 		engine.WithTraces(func(run event.TraceID) bool { return a.telemetry.Sampled(run) }),
 	)
@@ -151,10 +151,6 @@ type Verb interface {
 	// Run executes the verb. Its error determines the exit code; without an error, the exit code is App.Code.
 	Run(ctx context.Context, a *App) error
 }
-
-// Confine is the first argument that makes the command confine itself and execute a plugin. main checks it before it
-// builds the grammar, which costs time.
-const Confine = confine.Verb
 
 // bashVerbs lists the verbs of the Bash engine. That engine ran any other first word as a stage: its projects may
 // have stages with the names of our other verbs.

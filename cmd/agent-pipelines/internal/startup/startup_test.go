@@ -1,4 +1,4 @@
-package firstheap
+package startup
 
 import (
 	"os"

@@ -1,9 +1,11 @@
-package firstheap
+package startup
 
 import (
 	"os"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 )
 
 const (
@@ -13,9 +15,13 @@ const (
 	percent = 100
 )
 
-// This package imports nothing of other modules, so that it is initialized before most of them. The first collection sets
-// the default again. A user's GOGC stays.
+// This package imports little, so that it is initialized before most others. A process with [confine.Verb] confines itself
+// and becomes another program: the engine starts plugins in it, and a bundled plugin its tools. The first collection sets
+// the default of GOGC again; a user's GOGC stays.
 func init() { //nolint:gochecknoinits // it must precede the initialization of other packages
+	if len(os.Args) > 1 && os.Args[1] == confine.Verb {
+		os.Exit(confine.Main(os.Args[2:]))
+	}
 	if os.Getenv("GOGC") != "" {
 		return
 	}
