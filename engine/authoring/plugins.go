@@ -99,6 +99,8 @@ type Isolation struct {
 	// Landlock is the usable Landlock ABI, 0 for none. Bubblewrap is the version of bubblewrap, "" for none.
 	Landlock   int    `json:"landlock,omitempty"`
 	Bubblewrap string `json:"bubblewrap,omitempty"`
+	// Guarded: a plugin cannot change .claude, nor git's configuration and hooks.
+	Guarded bool `json:"guarded,omitempty"`
 	// NoLoopback says why tools without network have no loopback interface; "" if they have one. NoLoopbackHint is the remedy.
 	NoLoopback     string `json:"no_loopback,omitempty"`
 	NoLoopbackHint string `json:"no_loopback_hint,omitempty"`
@@ -111,7 +113,7 @@ func (pr Project) CheckIsolation(ctx context.Context) []Isolation {
 	var all []Isolation
 	for _, mode := range []sandboxpolicy.Mode{sandboxpolicy.Workspace, sandboxpolicy.Strict} {
 		got, err := pr.env.Host.Probe(ctx, mode)
-		i := Isolation{Mode: string(mode), Landlock: got.Landlock, Bubblewrap: got.Bubblewrap, Failure: failure.From(err)}
+		i := Isolation{Mode: string(mode), Landlock: got.Landlock, Bubblewrap: got.Bubblewrap, Guarded: got.Guarded, Failure: failure.From(err)}
 		for _, missing := range got.Missing {
 			if strings.HasPrefix(missing, sandboxpolicy.NoLoopback) {
 				i.NoLoopback, i.NoLoopbackHint = missing, sandboxpolicy.NamespaceHint()

@@ -36,6 +36,8 @@ type SandboxData struct {
 	Landlock   int    `json:"landlock,omitempty"`
 	Seccomp    bool   `json:"seccomp,omitempty"`
 	Bubblewrap string `json:"bubblewrap,omitempty"`
+	// Guarded means that the process could not change .claude, nor git's configuration and hooks.
+	Guarded bool `json:"guarded,omitempty"`
 	// Read and Write are the absolute paths granted in addition to those of the mode.
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`

@@ -119,5 +119,5 @@ func (h *Host) DefaultNetwork(ctx context.Context, kind sdk.Kind, name string) p
 // Probe reports the capabilities of a mode of isolation with network access, and with tools that have none. It starts a
 // process in that mode.
 func (h *Host) Probe(ctx context.Context, mode sandboxpolicy.Mode) (sandboxpolicy.Capabilities, error) {
-	return h.sandbox.Check(ctx, sandboxpolicy.Policy{Mode: mode, Network: sandboxpolicy.On, Tools: sandboxpolicy.Off})
+	return h.sandbox.Check(ctx, sandboxpolicy.Policy{Mode: mode, Network: sandboxpolicy.On, Tools: sandboxpolicy.Off, Write: []string{"/dev/null"}})
 }

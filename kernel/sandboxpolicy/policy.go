@@ -70,6 +70,8 @@ type Capabilities struct {
 	// Landlock is the ABI version; 0 for none.
 	Landlock int  `json:"landlock,omitempty"`
 	Seccomp  bool `json:"seccomp,omitempty"`
+	// Guarded: the process cannot change .claude, and git's configuration and hooks, in a directory that it may write.
+	Guarded bool `json:"guarded,omitempty"`
 	// Bubblewrap is the version of bwrap.
 	Bubblewrap string  `json:"bubblewrap,omitempty"`
 	Memory     int64   `json:"memory,omitempty"`

@@ -67,6 +67,11 @@ func (o Spec) confine() error {
 			return err
 		}
 	}
+	if len(o.Mounts) > 0 {
+		if err := enterMounts(o.Mounts); err != nil {
+			return err
+		}
+	}
 	if o.Added {
 		o.Processes += tasks(os.Getuid())
 	}

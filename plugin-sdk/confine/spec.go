@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -34,6 +35,9 @@ type Spec struct {
 	Tools bool `json:"tools,omitempty"`
 	// OwnNetwork moves the process into a network that has only a loopback interface.
 	OwnNetwork bool `json:"own_network,omitempty"`
+	// Mounts become mount points in a mount namespace of the process's own, each one before those below it. They cannot be
+	// moved, and a ReadOnly path in Write cannot be written.
+	Mounts []Mount `json:"mounts,omitempty"`
 	// User is mapped to itself in the user namespace in which the process was started. Nil: it is mapped already.
 	User *User `json:"user,omitempty"`
 	// Processes is RLIMIT_NPROC, 0 for no limit; Added adds the number of the user's running tasks.
@@ -42,6 +46,12 @@ type Spec struct {
 	// Memory is RLIMIT_DATA in bytes, CPU is RLIMIT_CPU in seconds, 0 for no limit.
 	Memory int64 `json:"memory,omitempty"`
 	CPU    int64 `json:"cpu,omitempty"`
+}
+
+// Mount is a file or directory by its absolute path, which leads through no symbolic link.
+type Mount struct {
+	Path     string `json:"path"`
+	ReadOnly bool   `json:"read_only,omitempty"`
 }
 
 // User is a user and its group, by their ids.
@@ -93,11 +103,13 @@ func (o Spec) check() error {
 	if o.Processes < 0 || o.Memory < 0 || o.CPU < 0 {
 		return errors.New("a limit is negative")
 	}
-	for _, list := range [][]string{o.Read, o.Write, o.Devices} {
-		for _, p := range list {
-			if !filepath.IsAbs(p) {
-				return fmt.Errorf("path %q is not absolute", p)
-			}
+	paths := slices.Concat(o.Read, o.Write, o.Devices)
+	for _, m := range o.Mounts {
+		paths = append(paths, m.Path)
+	}
+	for _, p := range paths {
+		if !filepath.IsAbs(p) {
+			return fmt.Errorf("path %q is not absolute", p)
 		}
 	}
 	return nil

@@ -52,27 +52,35 @@ func (c Components) Provider(ctx context.Context, name string, node *plan.Node, 
 		}
 		use.Names = append(use.Names, names...)
 	}
-	if use.Sandbox.Mode == plan.SandboxStrict {
-		use.Sandbox.Write = slices.Concat(use.Sandbox.Write, write)
-	}
+	confined := allowWrites(&use, write)
 	provider, err := c.Host.Provider(ctx, name, use)
 	if err != nil {
 		return nil, err
 	}
-	if use.Sandbox.Mode == plan.SandboxStrict && len(write) > 0 {
-		provider = strictProvider{provider, c.Sandboxes.paths.Project}
+	if confined && len(write) > 0 {
+		provider = confinedProvider{provider, c.Sandboxes.paths.Project}
 	}
 	return c.Configs.Configure(provider, use.Sandbox.MaxViolations), c.checkMode(provider.Describe(), node)
 }
 
-// strictProvider is a provider in mode strict. It checks after each call that git still uses the project's repository.
-type strictProvider struct {
+// allowWrites lets a process in a sandbox write these paths, which its guard would close, and reports whether it has a
+// sandbox. An empty path is none.
+func allowWrites(use *pluginhost.Use, write []string) (confined bool) {
+	if confined = use.Sandbox.IsRequested(); confined {
+		paths := slices.Concat(use.Sandbox.Write, write)
+		use.Sandbox.Write = slices.DeleteFunc(paths, func(path string) bool { return path == "" })
+	}
+	return confined
+}
+
+// confinedProvider is a provider in a sandbox. It checks after each call that git still uses the project's repository.
+type confinedProvider struct {
 	sdk.Provider
 	project string
 }
 
 // Execute implements [sdk.Provider].
-func (p strictProvider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+func (p confinedProvider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	result, err := p.Provider.Execute(ctx, req, x)
 	if fault := sandbox.CheckRepository(context.WithoutCancel(ctx), p.project); fault != nil {
 		err = failure.New(failure.Tampered, "an agent changed the repository of the project: %w", fault).
@@ -119,9 +127,7 @@ func (c Components) HookAction(ctx context.Context, h *plan.Hook, node *plan.Nod
 	if use.Names, err = c.named(h.Config); err != nil {
 		return nil, err
 	}
-	if use.Sandbox.Mode == plan.SandboxStrict {
-		use.Sandbox.Write = slices.Concat(use.Sandbox.Write, write)
-	}
+	allowWrites(&use, write)
 	return c.Host.HookAction(ctx, h.Action, use)
 }
 

@@ -7,7 +7,8 @@
 // restricts its own process and then executes the program. Every child inherits the restrictions.
 //
 //   - [sandboxpolicy.Workspace]: Landlock for files, abstract sockets and signals, a seccomp filter for the rest, and
-//     rlimits. It needs no privilege and no other program.
+//     rlimits. It needs no privilege and no other program. Where the system allows it, a mount namespace makes git's
+//     configuration and hooks, and .claude, read-only.
 //   - [sandboxpolicy.Strict]: bubblewrap around the seccomp filter, rlimits and, if available, Landlock for abstract
 //     sockets and signals. The process sees only the listed files and its own process numbers, and everything that it
 //     started ends with it. It cannot write git's configuration and hooks, nor .claude.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +16,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
-
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/confine"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -78,7 +79,7 @@ func (g *guard) fix(path string) error {
 }
 
 func unprotected(path, reason string) error {
-	return failure.New(failure.SandboxUnavailable, "sandbox strict cannot protect %s: %s", path, reason).
+	return failure.New(failure.SandboxUnavailable, "the sandbox cannot protect %s: %s", path, reason).
 		WithHint("restore a missing file, put a directory or file in the place of a link, remove files that are not yours; `git config core.hooksPath` shows the directory of the hooks")
 }
 
@@ -90,6 +91,9 @@ func CheckRepository(ctx context.Context, project string) error {
 
 // repository protects the git repository of a directory.
 func (g *guard) repository(ctx context.Context, dir string) error {
+	if !mayHaveRepository(dir) {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, gitTime) // an agent may have put a pipe in the place of a file
 	defer cancel()
 	git := systemGit()
@@ -127,6 +131,17 @@ func (g *guard) repository(ctx context.Context, dir string) error {
 		fixes = append(fixes, g.fix(paths[2]))
 	}
 	return errors.Join(append(fixes, g.gitDir(common))...)
+}
+
+// mayHaveRepository reports whether git could find a repository in or above a directory. It saves a process of git.
+func mayHaveRepository(dir string) bool {
+	for above := ""; dir != above; dir = filepath.Dir(dir) {
+		if exists(filepath.Join(dir, ".git")) || exists(filepath.Join(dir, "HEAD")) {
+			return true
+		}
+		above = dir
+	}
+	return false
 }
 
 // systemGit returns the path of a git that belongs to root, "" for none. An agent can make another one in a directory of PATH.
@@ -192,6 +207,28 @@ func (g *guard) fixEach(dir string, names ...string) error {
 		}
 	}
 	return nil
+}
+
+// fixedMounts returns the mount points that protect what a program of workspace may not change in its writable directories.
+func fixedMounts(ctx context.Context, g grants, p sandboxpolicy.Program) ([]confine.Mount, error) {
+	if p.Path == "" {
+		return []confine.Mount{{Path: os.DevNull, ReadOnly: true}}, nil // a probe
+	}
+	guarded, err := protect(ctx, g.granted)
+	if err != nil {
+		return nil, err
+	}
+	at := map[string][]string{}
+	for _, root := range g.write {
+		if real, _ := filepath.EvalSymlinks(root); real == root { // a mount at a real path is seen by its other names, too
+			maps.Copy(at, guarded.mounts(root))
+		}
+	}
+	var all []confine.Mount
+	for _, path := range slices.Sorted(maps.Keys(at)) {
+		all = append(all, confine.Mount{Path: path, ReadOnly: at[path][0] == "--ro-bind"})
+	}
+	return all, nil
 }
 
 // mounts returns bubblewrap's arguments for each path below a writable directory, by the path's name below root. The

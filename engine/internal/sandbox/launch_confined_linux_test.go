@@ -347,45 +347,54 @@ func TestStartFaultsInSandbox(t *testing.T) {
 	}
 }
 
-// Git's configuration and hooks, .claude and their directories cannot be changed or moved under strict, except a path below
+// Git's configuration and hooks, .claude and their directories cannot be changed or moved in a sandbox, except a path below
 // .claude that is granted. An agent commits. A directory that is made in .git gets the owner of .git.
-func TestStrictProtectsGit(t *testing.T) {
-	asUsers(t, func(t *testing.T) {
-		tg := newTargets(t)
-		attempt := filepath.Join(tg.Workspace, ".claude/pipeline-runs/s/attempt")
-		testkit.OK(t, os.MkdirAll(attempt, 0o755))
-		testkit.Must(exec.Command("git", "init", "-q", tg.Workspace).Output())
-		dir := filepath.Join(tg.Workspace, ".git")
-		owner := os.Getuid()
-		if owner == 0 {
-			owner = 12345
-			testkit.OK(t, os.Chown(dir, owner, owner))
+func TestSandboxProtectsGit(t *testing.T) {
+	for _, mode := range []sandboxpolicy.Mode{sandboxpolicy.Workspace, sandboxpolicy.Strict} {
+		for _, tools := range []sandboxpolicy.Network{"", sandboxpolicy.Off} {
+			t.Run(string(mode)+" "+string(tools), func(t *testing.T) { asUsers(t, func(t *testing.T) { protectsGit(t, mode, tools) }) })
 		}
-		policy := tg.policy(sandboxpolicy.Strict, sandboxpolicy.Off)
-		policy.Write = append(policy.Write, attempt)
-		i := newHost(t).must(hostile(t), policy, tg.Workspace)
-		for _, line := range []string{
-			"git -c safe.directory='*' -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m x",
-			"echo >.claude/pipeline-runs/s/attempt/result.json",
-		} {
-			if out, err := ask(t, i, "sh "+line); err != nil {
-				t.Errorf("%s: %v\n%s", line, err, out)
-			}
+	}
+}
+
+func protectsGit(t *testing.T, mode sandboxpolicy.Mode, tools sandboxpolicy.Network) {
+	t.Helper()
+	tg := newTargets(t)
+	attempt := filepath.Join(tg.Workspace, ".claude/pipeline-runs/s/attempt")
+	testkit.OK(t, os.MkdirAll(attempt, 0o755))
+	testkit.Must(exec.Command("git", "init", "-q", tg.Workspace).Output())
+	dir := filepath.Join(tg.Workspace, ".git")
+	owner := os.Getuid()
+	if owner == 0 {
+		owner = 12345
+		testkit.OK(t, os.Chown(dir, owner, owner))
+	}
+	policy := tg.policy(mode, sandboxpolicy.On)
+	policy.Tools = tools
+	policy.Write = append(policy.Write, attempt)
+	i := newHost(t).must(hostile(t), policy, tg.Workspace)
+	for _, line := range []string{
+		"git -c safe.directory='*' -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m x",
+		"echo >.claude/pipeline-runs/s/attempt/result.json",
+	} {
+		if out, err := ask(t, i, "sh "+line); err != nil {
+			t.Errorf("%s: %v\n%s", line, err, out)
 		}
-		for _, line := range []string{
-			"echo >>.git/config", "echo >.git/config.worktree", "echo >.git/hooks/post-commit", "echo >.git/info/attributes", "mkdir .git/worktrees/x",
-			"mkdir .git/modules/x", "mv .git .old", "mv .git/hooks .old", "mv .claude .old", "echo >.claude/pipeline-runs/s/state.json",
-			"chmod 777 .git/hooks", "echo >/proc/1/root$PWD/.git/config",
-		} {
-			if out, err := ask(t, i, "sh "+line); err == nil {
-				t.Errorf("%s: succeeded, want a refusal\n%s", line, out)
-			}
+	}
+	for _, line := range []string{
+		"echo >>.git/config", "echo >.git/config.worktree", "echo >.git/hooks/post-commit", "echo >.git/info/attributes", "mkdir .git/worktrees/x",
+		"mkdir .git/modules/x", "mv .git .old", "mv .git/hooks .old", "mv .claude .old", "echo >.claude/pipeline-runs/s/state.json",
+		"chmod 777 .git/hooks", "echo >/proc/1/root$PWD/.git/config",
+		"umount .git/config && echo >.git/config", "unshare --user --map-root-user --mount sh -c 'umount .git/config && echo >.git/config'",
+	} {
+		if out, err := ask(t, i, "sh "+line); err == nil {
+			t.Errorf("%s: succeeded, want a refusal\n%s", line, out)
 		}
-		for _, name := range []string{"config.worktree", "worktrees", "modules"} {
-			info := testkit.Must(os.Stat(filepath.Join(dir, name)))
-			if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != owner {
-				t.Errorf("%s does not belong to uid %d", name, owner)
-			}
+	}
+	for _, name := range []string{"config.worktree", "worktrees", "modules"} {
+		info := testkit.Must(os.Stat(filepath.Join(dir, name)))
+		if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != owner {
+			t.Errorf("%s does not belong to uid %d", name, owner)
 		}
-	})
+	}
 }

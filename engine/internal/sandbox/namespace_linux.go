@@ -12,13 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allowToolNetworks lets the process make network namespaces for its tools. It gets a user namespace, so that the capabilities for
-// it mean nothing outside. Under strict an ordinary user has the one that bubblewrap makes.
-func allowToolNetworks(mode sandboxpolicy.Mode, o *confine.Spec, c *sandboxpolicy.Command) {
-	o.Tools = true
-	o.Added = false // the system counts the processes of a user namespace alone
+// ownNamespaces lets the process make a mount namespace for itself, and network namespaces for its tools. It gets a user
+// namespace, so that the capabilities for it mean nothing outside. Root needs none for its mounts. Under strict an ordinary user
+// has the one that bubblewrap makes.
+func ownNamespaces(b sandboxpolicy.Policy, o *confine.Spec, c *sandboxpolicy.Command) {
 	root := os.Geteuid() == 0
-	if mode == sandboxpolicy.Strict && !root {
+	if o.Tools = b.Tools == sandboxpolicy.Loopback; !o.Tools && (root || len(o.Mounts) == 0) {
+		return
+	}
+	o.Added = false // the system counts the processes of a user namespace alone
+	if b.Mode == sandboxpolicy.Strict && !root {
 		return
 	}
 	c.Attributes = func(attr *syscall.SysProcAttr) {

@@ -27,8 +27,9 @@ var systemDirs = []string{"/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/b
 //   - Under [sandboxpolicy.Workspace] an ordinary user's [sandboxpolicy.Policy.Processes] is added to the number of the
 //     user's tasks at the start; the limit applies to all tasks of the user.
 //   - A process that leaves its group and clears its environment can survive under [sandboxpolicy.Workspace].
-//   - Only [sandboxpolicy.Strict] protects .claude, and git's configuration and hooks, in a writable directory. It protects
-//     neither other repositories below that directory nor a file that a program outside replaces meanwhile.
+//   - In a writable directory .claude, and git's configuration and hooks, are protected. Other repositories below it are
+//     not, nor is a file that a program outside replaces meanwhile. Under [sandboxpolicy.Workspace] the protection needs a
+//     mount namespace ([sandboxpolicy.Capabilities.Guarded]), which some systems refuse to ordinary users.
 //   - Debuggers (ptrace), other sandboxes and programs of another architecture do not run inside a sandbox. No program
 //     gains rights inside, as sudo does elsewhere.
 type Sandbox struct {
@@ -46,6 +47,7 @@ type proof struct {
 	network sandboxpolicy.Network
 	tools   sandboxpolicy.Network
 	best    bool
+	guarded bool
 }
 
 // New returns a Sandbox. helper is a command line, usually this program and [confine.Verb], that passes further arguments to

@@ -29,7 +29,12 @@ func (s *Sandbox) Check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpol
 	if len(s.helper) == 0 {
 		return sandboxpolicy.Unavailable{}.Check(ctx, b)
 	}
-	o, err := s.proveTools(ctx, proof{b.Mode, b.Network, b.Tools, b.BestEffort})
+	wanted := proof{b.Mode, b.Network, b.Tools, b.BestEffort, b.Mode == sandboxpolicy.Strict || len(b.Write) > 0}
+	o, err := s.proveTools(ctx, wanted)
+	if err != nil && wanted.guarded && b.Mode == sandboxpolicy.Workspace {
+		wanted.guarded = false
+		o, err = s.proveTools(ctx, wanted)
+	}
 	var f *failure.Error
 	switch {
 	case err == nil:
@@ -40,6 +45,7 @@ func (s *Sandbox) Check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpol
 	default:
 		return b.Refuse(b.StartFailure(confine.StartError{Text: err.Error()}))
 	}
+	o.Guarded = o.Guarded || o.Landlock > 0 && len(b.Write) == 0
 	o.Memory, o.Processes, o.CPUSeconds = b.Memory, b.Processes, float64(seconds(b.CPU))
 	if b.Processes > 0 && !ordinary() {
 		refused := failure.New(failure.SandboxUnavailable, "sandbox %s cannot limit the number of root's processes", b.Mode).
@@ -88,6 +94,7 @@ func (s *Sandbox) prove(ctx context.Context, p proof) (sandboxpolicy.Capabilitie
 	if err != nil {
 		return sandboxpolicy.Capabilities{}, err
 	}
+	o.Guarded = p.guarded
 	c, err := s.wrap(ctx, b, o, sandboxpolicy.Program{})
 	if err != nil {
 		return sandboxpolicy.Capabilities{}, err
@@ -191,8 +198,8 @@ func (s *Sandbox) Wrap(ctx context.Context, b sandboxpolicy.Policy, p sandboxpol
 }
 
 // wrap returns the command for a proven policy. A Program without Path is a probe.
-func (s *Sandbox) wrap(ctx context.Context, b sandboxpolicy.Policy, got sandboxpolicy.Capabilities, p sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
-	c := &sandboxpolicy.Command{}
+func (s *Sandbox) wrap(ctx context.Context, b sandboxpolicy.Policy, got sandboxpolicy.Capabilities, p sandboxpolicy.Program) (c *sandboxpolicy.Command, err error) {
+	c = &sandboxpolicy.Command{}
 	b.Tools = got.Tools
 	o := confine.Spec{
 		Network: b.Network, Seccomp: got.Seccomp, Landlock: got.Landlock,
@@ -209,9 +216,6 @@ func (s *Sandbox) wrap(ctx context.Context, b sandboxpolicy.Policy, got sandboxp
 		o.Processes++ // bubblewrap has a process of its own inside
 	}
 	o.Added = o.Processes > 0 && b.Mode == sandboxpolicy.Workspace
-	if b.Tools == sandboxpolicy.Loopback {
-		allowToolNetworks(b.Mode, &o, c)
-	}
 	g := grant(b, p)
 	if b.Mode == sandboxpolicy.Strict {
 		if err := s.wrapBwrap(ctx, b, g, c); err != nil {
@@ -223,8 +227,14 @@ func (s *Sandbox) wrap(ctx context.Context, b sandboxpolicy.Policy, got sandboxp
 		if o.Files {
 			o.Read, o.Write, o.Devices = g.read, g.write, existing(devices...)
 		}
+		if got.Guarded {
+			if o.Mounts, err = fixedMounts(ctx, g, p); err != nil {
+				return nil, err
+			}
+		}
 		c.Name, c.Args = s.helper[0], slices.Clone(s.helper)
 	}
+	ownNamespaces(b, &o, c)
 	c.Args = append(c.Args, o.String())
 	if p.Path != "" {
 		c.Args = append(append(c.Args, p.Path), p.Args...)

@@ -28,9 +28,9 @@ func TestCheck(t *testing.T) {
 	testkit.OK(t, os.Chmod(bwrap, 0o777))
 	broken := t.TempDir()
 	testkit.OK(t, os.Symlink(testkit.Must(exec.LookPath("false")), filepath.Join(broken, "bwrap")))
-	// A helper that cannot make a network for tools.
+	// A helper that cannot make namespaces.
 	bare := filepath.Join(dir, "bare")
-	testkit.OK(t, os.WriteFile(bare, []byte("case $1 in *'\"tools\":true'*) echo no namespace >&2; exit 1;; esac\nexec '"+testkit.Must(os.Executable())+"' "+confine.Verb+" \"$@\"\n"), 0o600))
+	testkit.OK(t, os.WriteFile(bare, []byte("case $1 in *'\"tools\":true'*|*'\"mounts\":'*) echo no namespace >&2; exit 1;; esac\nexec '"+testkit.Must(os.Executable())+"' "+confine.Verb+" \"$@\"\n"), 0o600))
 	without := func(s *Sandbox) { s.helper = []string{"/bin/sh", bare} }
 	abi := min(confine.ABI(), confine.MaxABI)
 	for name, tt := range map[string]struct {
@@ -40,12 +40,14 @@ func TestCheck(t *testing.T) {
 		hint   string
 		want   sandboxpolicy.Capabilities
 	}{
-		"workspace":                     {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: min(confine.ABI(), confine.MaxABI), Seccomp: true}},
+		"workspace":                     {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: min(confine.ABI(), confine.MaxABI), Seccomp: true, Guarded: true}},
+		"a project":                     {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Write: []string{"/p"}}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: abi, Seccomp: true, Guarded: true}},
+		"a project without a guard":     {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Write: []string{"/p"}}, change: without, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: abi, Seccomp: true}},
 		"no landlock":                   {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On}, change: old(0), text: "needs Landlock with ABI 6, and this kernel has none", hint: "Linux 6.12"},
 		"an old landlock":               {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On}, change: old(5), text: "this kernel has ABI 5", hint: "bubblewrap"},
 		"no landlock, the best":         {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(0), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Seccomp: true, Missing: []string{"files, signals and abstract sockets are not confined: this kernel has none, or it is turned off"}}},
-		"an old landlock, the best":     {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(3), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: 3, Seccomp: true, Missing: []string{"signals and abstract sockets are not confined: Landlock has ABI 3"}}},
-		"the oldest landlock":           {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(1), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: 1, Seccomp: true, Missing: []string{"signals and abstract sockets are not confined: Landlock has ABI 1", "files outside can be truncated: Landlock has ABI 1"}}},
+		"an old landlock, the best":     {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(3), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: 3, Seccomp: true, Guarded: true, Missing: []string{"signals and abstract sockets are not confined: Landlock has ABI 3"}}},
+		"the oldest landlock":           {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(1), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: 1, Seccomp: true, Guarded: true, Missing: []string{"signals and abstract sockets are not confined: Landlock has ABI 1", "files outside can be truncated: Landlock has ABI 1"}}},
 		"loopback needs strict":         {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Loopback}, text: "no network loopback", hint: "sandbox strict"},
 		"no helper":                     {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.On}, change: func(s *Sandbox) { s.helper = nil }, text: "has no helper", hint: "WithSandboxHelper"},
 		"no helper, the best":           {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: func(s *Sandbox) { s.helper = nil }, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.None, Network: sandboxpolicy.On, Missing: []string{"sandbox workspace: this program has no helper that confines its processes"}}},
@@ -55,16 +57,16 @@ func TestCheck(t *testing.T) {
 		"another user's bubblewrap":     {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{dir} }, text: "cannot trust " + bwrap, hint: "system's packages"},
 		"a broken bubblewrap":           {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{broken} }, text: "--version: exit status 1", hint: "install bubblewrap again"},
 		"a mode that there is not":      {policy: sandboxpolicy.Policy{Mode: "x", Network: sandboxpolicy.Off}, text: `sandbox "x" is not known`},
-		"strict does without landlock":  {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: old(0), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off, Seccomp: true, Bubblewrap: version(t)}},
-		"tools without network":         {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Off}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback, Landlock: abi, Seccomp: true}},
-		"tools with loopback":           {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback, Landlock: strictABI(), Seccomp: true, Bubblewrap: version(t)}},
-		"tools with the network":        {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.On}, change: without, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.On, Landlock: abi, Seccomp: true}},
-		"no namespace for tools":        {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Off}, change: without, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Off, Landlock: abi, Seccomp: true, Missing: []string{"tools have no loopback interface: sandbox workspace is not available: exit status 1"}}},
+		"strict does without landlock":  {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: old(0), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Strict, Guarded: true, Network: sandboxpolicy.Off, Seccomp: true, Bubblewrap: version(t)}},
+		"tools without network":         {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Off}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback, Landlock: abi, Seccomp: true, Guarded: true}},
+		"tools with loopback":           {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Strict, Guarded: true, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback, Landlock: strictABI(), Seccomp: true, Bubblewrap: version(t)}},
+		"tools with the network":        {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.On}, change: without, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.On, Landlock: abi, Seccomp: true, Guarded: true}},
+		"no namespace for tools":        {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Off}, change: without, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Off, Landlock: abi, Seccomp: true, Guarded: true, Missing: []string{"tools have no loopback interface: sandbox workspace is not available: exit status 1"}}},
 		"no loopback for tools":         {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback}, change: without, text: "sandbox workspace has no network loopback for tools here", hint: "ask for network off"},
 		"no sandbox, whatever of tools": {policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On, Tools: sandboxpolicy.Loopback}, change: old(0), text: "needs Landlock", hint: "Linux 6.12"},
 		"strict": {
 			policy: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Loopback, Memory: 1 << 30, CPU: 1},
-			want:   sandboxpolicy.Capabilities{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Loopback, Landlock: strictABI(), Seccomp: true, Bubblewrap: version(t), Memory: 1 << 30, CPUSeconds: 1},
+			want:   sandboxpolicy.Capabilities{Mode: sandboxpolicy.Strict, Guarded: true, Network: sandboxpolicy.Loopback, Landlock: strictABI(), Seccomp: true, Bubblewrap: version(t), Memory: 1 << 30, CPUSeconds: 1},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -61,7 +61,7 @@ func pluginSandbox(n pluginhost.Notice) *event.SandboxData {
 	got := n.Sandbox
 	return &event.SandboxData{
 		Requested: string(n.Requested.Mode), AskedNetwork: string(cmp.Or(n.Requested.Tools, n.Requested.Network)), Unasked: n.Requested.BestEffort,
-		Mode: string(got.Mode), Network: string(got.Network), ToolsNetwork: string(got.Tools), Landlock: got.Landlock, Seccomp: got.Seccomp, Bubblewrap: got.Bubblewrap,
+		Mode: string(got.Mode), Network: string(got.Network), ToolsNetwork: string(got.Tools), Landlock: got.Landlock, Seccomp: got.Seccomp, Bubblewrap: got.Bubblewrap, Guarded: got.Guarded,
 		Read: n.Requested.Read, Write: n.Requested.Write, Memory: got.Memory, Processes: got.Processes, CPU: got.CPUSeconds, Lacks: got.Missing,
 	}
 }

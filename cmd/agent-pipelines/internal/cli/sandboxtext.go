@@ -88,7 +88,7 @@ func isolationText(s *event.SandboxData) string {
 	if len(means) > 0 {
 		text += " (" + strings.Join(means, ", ") + ")"
 	}
-	text += UnprotectedText(s.Mode)
+	text += UnprotectedText(s.Mode, s.Guarded)
 	if len(s.Lacks) > 0 {
 		text += "; lacks: " + strings.Join(s.Lacks, "; ")
 	}
@@ -96,8 +96,8 @@ func isolationText(s *event.SandboxData) string {
 }
 
 // UnprotectedText returns what a mode leaves writable in a project, to follow what it does; "" for nothing.
-func UnprotectedText(mode string) string {
-	if mode == string(plan.SandboxWorkspace) {
+func UnprotectedText(mode string, guarded bool) string {
+	if mode == string(plan.SandboxWorkspace) && !guarded {
 		return "; does not protect .git and .claude"
 	}
 	return ""

@@ -174,7 +174,7 @@ func checkIsolation(ctx context.Context, e *engine.Engine) []doctor.Check {
 		if i.Bubblewrap != "" {
 			by = append(by, "bubblewrap "+i.Bubblewrap)
 		}
-		c.Result = "by " + strings.Join(append(by, "a filter of system calls"), ", ") + cli.UnprotectedText(i.Mode)
+		c.Result = "by " + strings.Join(append(by, "a filter of system calls"), ", ") + cli.UnprotectedText(i.Mode, i.Guarded)
 		checks = append(checks, c)
 		if i.NoLoopback != "" {
 			checks = append(checks, doctor.Check{
