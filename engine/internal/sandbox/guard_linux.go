@@ -68,6 +68,9 @@ func (g *guard) fix(path string) error {
 	resolved, err := filepath.EvalSymlinks(path)
 	switch named := within(path, g.granted); {
 	case !named && !within(cmp.Or(resolved, path), g.granted):
+	case errors.Is(err, fs.ErrNotExist): // of core.hooksPath: what else is missing was made
+		return failure.New(failure.SandboxUnavailable, "the sandbox cannot protect %s, the directory of git's hooks: it is missing", path).
+			WithHint("make it: `mkdir -p %s`; or name another one: `git config core.hooksPath`", path)
 	case err != nil:
 		return unprotected(path, err.Error())
 	case named && resolved != path:
