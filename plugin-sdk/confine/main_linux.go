@@ -62,23 +62,11 @@ func apply(args []string) *StartError {
 
 // confine applies the restrictions in an order in which none prevents a later one.
 func (o Spec) confine() error {
-	if o.User != nil {
-		if err := o.User.mapToItself(); err != nil {
-			return err
-		}
-	}
-	if len(o.Mounts) > 0 {
-		if err := enterMounts(o.Mounts); err != nil {
-			return err
-		}
+	if err := o.enterNamespaces(); err != nil {
+		return err
 	}
 	if o.Added {
 		o.Processes += tasks(os.Getuid())
-	}
-	if o.OwnNetwork {
-		if err := enterNetwork(); err != nil {
-			return err
-		}
 	}
 	var ambient []uintptr
 	if o.Tools {

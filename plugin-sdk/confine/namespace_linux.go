@@ -22,6 +22,24 @@ func (u User) mapToItself() error {
 	return nil
 }
 
+// enterNamespaces moves the calling thread into the namespaces of the specification.
+func (o Spec) enterNamespaces() error {
+	if o.User != nil {
+		if err := o.User.mapToItself(); err != nil {
+			return err
+		}
+	}
+	if len(o.Mounts) > 0 {
+		if err := enterMounts(o.Mounts); err != nil {
+			return err
+		}
+	}
+	if o.OwnNetwork {
+		return enterNetwork()
+	}
+	return nil
+}
+
 // enterMounts moves the calling thread into a new mount namespace with these mount points. The working directory stays. The
 // process needs CAP_SYS_ADMIN; the program it becomes cannot undo the mounts without it, nor in a user namespace of its own.
 func enterMounts(mounts []Mount) error {
@@ -34,15 +52,10 @@ func enterMounts(mounts []Mount) error {
 	// A copy of a path below one that is read-only would be read-only, too: all are made before the first is mounted.
 	trees := make([]int, len(mounts))
 	for i, m := range mounts {
-		at, err := openPath(m.Path)
-		if err == nil {
-			defer unix.Close(at)
-			trees[i], err = unix.OpenTree(at, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
-		}
-		if err != nil {
+		var err error
+		if trees[i], err = copyTree(m.Path); err != nil {
 			return fmt.Errorf("copy the mount of %s: %w", m.Path, err)
 		}
-		defer unix.Close(trees[i])
 	}
 	for i, m := range mounts {
 		if err := m.mount(trees[i]); err != nil {
@@ -52,8 +65,19 @@ func enterMounts(mounts []Mount) error {
 	return nil
 }
 
-// mount puts the copy of a path in its place.
+// copyTree returns a copy of what is mounted at a path and below it, which is not mounted anywhere yet.
+func copyTree(path string) (int, error) {
+	at, err := openPath(path)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(at)
+	return unix.OpenTree(at, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
+}
+
+// mount puts the copy of a path in its place and closes it.
 func (m Mount) mount(tree int) error {
+	defer unix.Close(tree)
 	if m.ReadOnly {
 		readOnly := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
 		if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &readOnly); err != nil {

@@ -223,7 +223,7 @@ func fixedMounts(ctx context.Context, g grants, p sandboxpolicy.Program) ([]conf
 	}
 	at := map[string][]string{}
 	for _, root := range g.write {
-		if real, _ := filepath.EvalSymlinks(root); real == root { // a mount at a real path is seen by its other names, too
+		if resolved, _ := filepath.EvalSymlinks(root); resolved == root { // a mount at a real path is seen by its other names, too
 			maps.Copy(at, guarded.mounts(root))
 		}
 	}

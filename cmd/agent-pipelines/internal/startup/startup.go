@@ -20,7 +20,7 @@ const (
 // the default of GOGC again; a user's GOGC stays.
 func init() { //nolint:gochecknoinits // it must precede the initialization of other packages
 	if len(os.Args) > 1 && os.Args[1] == confine.Verb {
-		os.Exit(confine.Main(os.Args[2:]))
+		os.Exit(confine.Main(os.Args[2:])) //nolint:forbidigo // main comes too late
 	}
 	if os.Getenv("GOGC") != "" {
 		return
