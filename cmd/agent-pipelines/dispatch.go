@@ -97,14 +97,15 @@ func early(args []string) cli.GlobalFlags {
 
 // explainParseError rewords an error of the parser and adds a hint.
 func explainParseError(a *cli.App, arranged arrangement, err error) error {
-	verb := arranged.verb
+	root := a.Parser().Model.Node
+	verb := deepen(root, arranged)
 	text := strings.NewReplacer(
 		"a valid 64 bit int", "a whole number", "a valid 64 bit uint", "a whole number from 0",
 		"a valid 32 bit uint", "a whole number from 0 to 4294967295", `,"" but got`, " but got",
 	).Replace(err.Error())
 	near := ""
 	if word, stray := strings.CutPrefix(text, "unexpected argument "); stray && !strings.Contains(text, "did you mean") {
-		if child := completion.Command(a.Parser().Model.Node, verb); child != nil {
+		if child := completion.Command(root, arranged.verb); child != nil {
 			near = cli.DidYouMean(word, cli.CommandNames(child))
 		}
 	}

@@ -89,6 +89,7 @@ func TestUsageErrors(t *testing.T) {
 		{"pipeline p --resume", cli.ExitUsage, "needs the session's name"},
 		{"status", cli.ExitUsage, `expected "<session>"`},
 		{"status s --force", cli.ExitUsage, "unknown flag --force"},
+		{"config set a b --user", cli.ExitUsage, "see `agent-pipelines help config set`"},
 		{"stauts s", cli.ExitConfig, "did you mean `agent-pipelines status`?"},
 		{"help staart", cli.ExitUsage, "did you mean 'start'?"},
 		{"help plugins lokc", cli.ExitUsage, "did you mean 'lock'?"},
