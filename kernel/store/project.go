@@ -71,7 +71,9 @@ func (p *Project) Open(session string) (*Dir, error) {
 	if err != nil {
 		return nil, p.wrapError("open session "+session, err)
 	}
-	return &Dir{Store: newStore(root, p.Abs(name), "session directory"), session: session, project: p.path}, nil
+	dir := newStore(root, p.Abs(name), "session directory")
+	dir.noLinks = true
+	return &Dir{Store: dir, session: session, project: p.path}, nil
 }
 
 // NoSessionError returns the error for a session that does not exist; it wraps [ErrNoSession] and suggests the

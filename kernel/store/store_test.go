@@ -306,3 +306,18 @@ func TestDirectoryAtFilePath(t *testing.T) {
 	left, err := os.ReadDir(d.Abs("."))
 	require(t, err == nil && len(left) == 1, left, err)
 }
+
+// An agent may write below its attempt's directory. A link there leads the engine to no other file of the session.
+func TestSessionFollowsNoLinkToWrite(t *testing.T) {
+	_, d := openDir(t, "s")
+	check(t, d.Replace("state.json", []byte("state")))
+	check(t, errors.Join(d.Mkdir("attempts"), os.Symlink("..", d.Abs("attempts/02")), os.Symlink("../state.json", d.Abs("attempts/stream"))))
+	for _, name := range []string{"attempts/02/state.json", "attempts/stream"} {
+		_, err := d.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
+		require(t, err != nil, name)
+	}
+	err := d.Replace("attempts/02/state.json", []byte("forged"))
+	require(t, err != nil, "written through a link")
+	check(t, d.Replace("attempts/stream", []byte("forged"))) // takes the link's place
+	require(t, string(must(os.ReadFile(d.Abs("state.json")))) == "state", "the state was changed")
+}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
 )
@@ -111,9 +112,26 @@ type tree struct {
 	root *os.Root
 	path string                      // absolute, as the user gave it
 	self func() (fs.FileInfo, error) // file info of the open directory, read once
+	// noLinks: a symbolic link below the directory is an error, because an agent made it.
+	noLinks bool
 
 	dirs   dirCache
 	synced syncedDirs
+}
+
+// errLink is the reason for which a file is not opened in a tree with noLinks.
+var errLink = errors.New("a symbolic link is in its place: remove it")
+
+// checkReal returns an error if a link led to the opened file and the tree has noLinks.
+func (t *tree) checkReal(dir *os.Root, base string, opened fs.FileInfo) error {
+	if !t.noLinks {
+		return nil
+	}
+	named, err := dir.Lstat(base)
+	if err == nil && !os.SameFile(named, opened) {
+		err = &fs.PathError{Op: "open", Path: base, Err: errLink}
+	}
+	return err
 }
 
 // withDir calls f with an open directory and a base name that together are the name in the store. After errors other
@@ -125,7 +143,7 @@ func (t *tree) withDir(name string, f func(root *os.Root, base string) error) er
 		err = f(p.root, path.Base(name))
 		t.dirs.release(p)
 	}
-	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
+	if err == nil || t.noLinks || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
 		return prefixDir(path.Dir(name), err)
 	}
 	return f(t.root, filepath.FromSlash(name))
@@ -163,7 +181,16 @@ func (t *tree) openSubdir(dir string) (root *os.Root, err error) {
 		return t.root.OpenRoot(filepath.FromSlash(dir))
 	}
 	err = t.withDir(dir, func(above *os.Root, base string) (err error) {
-		root, err = above.OpenRoot(base)
+		if root, err = above.OpenRoot(base); err != nil {
+			if info, fault := above.Lstat(base); t.noLinks && fault == nil && info.Mode().IsRegular() {
+				err = &fs.PathError{Op: "open", Path: base, Err: syscall.ENOTDIR}
+			}
+			return err
+		}
+		opened, err := root.Stat(".")
+		if err = cmp.Or(err, t.checkReal(above, base, opened)); err != nil {
+			_ = root.Close()
+		}
 		return err
 	})
 	return root, err
@@ -192,10 +219,35 @@ func (t *tree) open(name string, flag int) (f *os.File, err error) {
 		failpoint.BeforeWrite(t.path, name)
 	}
 	err = t.withDir(name, func(root *os.Root, base string) (err error) {
-		f, err = root.OpenFile(base, flag, fileMode)
+		if t.noLinks && flag&(os.O_WRONLY|os.O_RDWR) != 0 {
+			f, err = t.openReal(root, base, flag)
+		} else {
+			f, err = root.OpenFile(base, flag, fileMode)
+		}
 		return err
 	})
 	return f, err
+}
+
+// openReal opens a file for writing, and changes no other file if a link is in its place.
+func (t *tree) openReal(dir *os.Root, base string, flag int) (*os.File, error) {
+	if info, err := dir.Lstat(base); err == nil && info.Mode().Type() == fs.ModeSymlink {
+		return nil, &fs.PathError{Op: "open", Path: base, Err: errLink}
+	}
+	f, err := dir.OpenFile(base, flag&^os.O_TRUNC, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := f.Stat()
+	err = cmp.Or(err, t.checkReal(dir, base, opened))
+	if err == nil && flag&os.O_TRUNC != 0 {
+		failpoint.Point("rundir.open.truncate")
+		err = f.Truncate(0)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // fileInPath returns an error if a file is in the place of a directory, nil otherwise.
