@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -66,7 +67,24 @@ func (a *attempt) copyOutput(text string) error {
 	if err == nil && !attemptdir.IsUnchanged(a.declaredInfo, info) {
 		return nil
 	}
+	if dir := a.linkedInto(name); dir != "" {
+		return failure.New(failure.Tampered, "output_path %s leads into %s by a symbolic link", name, dir).
+			WithHint("find out who made the link and remove it, then resume")
+	}
 	return a.Project.Replace(name, []byte(text))
+}
+
+// linkedInto returns .git or .claude if a symbolic link leads a file of the project there, else "". Git and this program run
+// what they find in them.
+func (a *attempt) linkedInto(name string) string {
+	root, _ := filepath.EvalSymlinks(a.Project.Path())
+	dir, _ := filepath.EvalSymlinks(filepath.Dir(a.Project.Abs(name)))
+	rel, err := filepath.Rel(root, dir)
+	first, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
+	if err == nil && (first == ".git" || first == ".claude") && !strings.HasPrefix(name, first+"/") {
+		return first
+	}
+	return ""
 }
 
 // writeArtifactCall writes the artifact that a tool call delivered to a file in the iteration's directory.

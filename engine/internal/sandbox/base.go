@@ -40,7 +40,7 @@ var Base = []Place{
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 // homeFiles are readable below the home directory, which is otherwise hidden, under [sandboxpolicy.Workspace]: git fails
-// if it may not read an existing file.
+// if it may not read an existing file. It may read the files that ~/.gitconfig includes, too.
 var homeFiles = []string{".gitconfig", ".config/git"}
 
 // tempVariable is the environment variable with a private directory of the process.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -18,7 +19,7 @@ import (
 type grants struct{ read, write, granted []string }
 
 func grant(b sandboxpolicy.Policy, p sandboxpolicy.Program) grants {
-	write := existing(slices.Concat(b.Write, p.Write, []string{p.Temp})...)
+	write := existing(slices.DeleteFunc(slices.Concat(b.Write, p.Write, []string{p.Temp}), func(path string) bool { return isLinked(path, b.WorkDir) })...)
 	var wanted []string
 	for _, place := range Base {
 		wanted = append(wanted, place.Paths...)
@@ -28,6 +29,7 @@ func grant(b sandboxpolicy.Policy, p sandboxpolicy.Program) grants {
 		for _, name := range homeFiles {
 			wanted = append(wanted, filepath.Join(b.Home, name))
 		}
+		wanted = append(wanted, includedByGit(b.Home)...)
 	}
 	if p.Path != "" && p.File == nil {
 		wanted = append(wanted, script(p)...)
@@ -39,6 +41,37 @@ func grant(b sandboxpolicy.Policy, p sandboxpolicy.Program) grants {
 		}
 	}
 	return g
+}
+
+// isLinked reports whether a path in the working directory leads elsewhere by a symbolic link, which an agent may have made
+// to get another path.
+func isLinked(path, workDir string) bool {
+	rel, err := filepath.Rel(workDir, path)
+	if err != nil || !filepath.IsLocal(rel) || workDir == "" {
+		return false
+	}
+	root, _ := filepath.EvalSymlinks(workDir)
+	resolved, err := filepath.EvalSymlinks(path)
+	return err == nil && resolved != filepath.Join(root, rel)
+}
+
+// includedByGit returns the files that ~/.gitconfig includes, see git-config(1).
+func includedByGit(home string) []string {
+	text, _ := os.ReadFile(filepath.Join(home, ".gitconfig"))
+	var files []string
+	for line := range strings.Lines(string(text)) {
+		key, path, found := strings.Cut(line, "=")
+		if path = strings.Trim(strings.TrimSpace(path), `"`); !found || !strings.EqualFold(strings.TrimSpace(key), "path") {
+			continue
+		}
+		if below, ok := strings.CutPrefix(path, "~/"); ok || !filepath.IsAbs(path) {
+			path = filepath.Join(home, cmp.Or(below, path))
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			files = append(files, path)
+		}
+	}
+	return files
 }
 
 // script returns the files that a script needs: the files in its directory, the interpreter that its first line names,

@@ -183,6 +183,24 @@ func TestMounts(t *testing.T) {
 	}
 }
 
+// A link in the project opens nothing else, and git reads what its settings include.
+func TestGrantOfLinks(t *testing.T) {
+	root := tree(t)
+	project, home := filepath.Join(root, "project"), filepath.Join(root, "home")
+	text := "[include]\n\tpath = ~/more\n[includeIf \"gitdir:x\"]\n\tPath = \"own/settings\"\n[include]\npath = ~/.config\n"
+	testkit.OK(t, errors.Join(os.Symlink("../home", filepath.Join(project, "out")), os.Symlink("src", filepath.Join(project, "in")), os.MkdirAll(filepath.Join(home, "own"), 0o700),
+		os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(text), 0o600), os.WriteFile(filepath.Join(home, "more"), nil, 0o600), os.WriteFile(filepath.Join(home, "own/settings"), nil, 0o600)))
+	g := grant(sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Home: home, WorkDir: project, Write: []string{
+		filepath.Join(project, "out"), filepath.Join(project, "in"), filepath.Join(project, "src"),
+	}}, sandboxpolicy.Program{})
+	testkit.Equal(t, []string{filepath.Join(project, "src")}, g.write)
+	for _, name := range []string{"more", "own/settings", ".gitconfig"} {
+		if !slices.Contains(g.read, filepath.Join(home, name)) {
+			t.Errorf("git cannot read %s", name)
+		}
+	}
+}
+
 // Each name of a writable directory gets the same mounts, a repository and a link in it included.
 func TestGuard(t *testing.T) {
 	root := tree(t)
