@@ -28,6 +28,8 @@ func TestParseSpec(t *testing.T) {
 		`{"network":"on","files":true}`:  "without landlock",
 		`{"network":"on","memory":-1}`:   "negative",
 		`{"network":"on","read":["a"]}`:  `"a" is not absolute`,
+
+		`{"network":"on","mounts":[{"path":"a","read_only":true}]}`: `"a" is not absolute`,
 	} {
 		t.Run(text, func(t *testing.T) {
 			if _, err := parseSpec(text); err == nil || !strings.Contains(err.Error(), want) {

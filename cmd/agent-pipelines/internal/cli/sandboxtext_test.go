@@ -21,11 +21,16 @@ func TestIsolation(t *testing.T) {
 	for _, tools := range []string{"loopback", "on"} {
 		processes = append(processes, event.PluginData{Plugin: "/opt/agent-plugin-agent", Sandbox: &event.SandboxData{Mode: "strict", Network: "on", ToolsNetwork: tools}})
 	}
+	for _, guarded := range []bool{false, true} { // without: the system makes no mount namespace
+		processes = append(processes, event.PluginData{Plugin: "/opt/agent-plugin-codex", Sandbox: &event.SandboxData{Mode: "workspace", Network: "on", Guarded: guarded}})
+	}
 	want := []string{
 		"claude: strict, network off, 2048 MiB each, 64 processes, 90s of processor time each (Landlock 7, seccomp, bubblewrap 0.8.0)",
 		"other: none, network on; lacks: a; b",
 		"agent: strict, network on, of tools loopback",
 		"agent: strict, network on",
+		"codex: workspace, network on; does not protect .git and .claude",
+		"codex: workspace, network on",
 	}
 	compare(t, want, IsolationLines(processes))
 }
